@@ -11,7 +11,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::config::{
-    Accelerator, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PeakRates, PositionEmbedding,
+    Accelerator, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PeakRates,
+    PositionEmbedding,
 };
 use crate::units::Bytes;
 
@@ -145,6 +146,8 @@ struct Architecture {
     new_decoder_architecture: bool,
     #[serde(default)]
     pooler: bool,
+    #[serde(default)]
+    encoder: Option<Encoder>,
     #[serde(default)]
     hybrid: Option<Hybrid>,
 }

@@ -27,6 +27,9 @@ pub enum ConfigError {
         "training layers that keep a state, lack attention, share keys and values, or have heads of another shape is not modelled for this family"
     )]
     OnlyServed,
+    /// An encoder writes no text.
+    #[error("an encoder reads whole texts and writes none; serving it is not modelled, training it is")]
+    OnlyTrained,
 }
 
 /// What a search over layouts of a training job varies.
@@ -54,12 +57,16 @@ impl Job {
     ///
     /// # Errors
     /// [`ConfigError::Zero`] for a size of 0, [`ConfigError::HeadGroups`] when query heads cannot be grouped,
-    /// [`ConfigError::OnlyServed`] for the training of a [`super::Hybrid`] that no family's modules are known to train.
+    /// [`ConfigError::OnlyServed`] for the training of a [`super::Hybrid`] that no family's modules are known to train,
+    /// [`ConfigError::OnlyTrained`] for serving an encoder.
     pub fn new(model: ModelConfig, run: Run, layout: ParallelLayout, cluster: Cluster) -> Result<Self, ConfigError> {
         check_model(&model)?;
         check_run(&run)?;
         if matches!(run, Run::Training(_)) && model.is_only_served() {
             return Err(ConfigError::OnlyServed);
+        }
+        if matches!(run, Run::Serving(_)) && model.encoder.is_some() {
+            return Err(ConfigError::OnlyTrained);
         }
         let model = ModelConfig { family: model.family_of_shape(), ..model };
         Ok(Self { model, run, layout, cluster })

@@ -3,6 +3,7 @@
 //! Architecture fields carry Hugging Face `config.json` keys, parallelism carries Megatron-LM's words, sharding DeepSpeed's and
 //! PyTorch's. A [`Job`] joins them; estimates of a job cannot fail.
 
+mod encoder;
 mod family;
 mod float8;
 mod hardware;
@@ -19,6 +20,7 @@ mod shape;
 mod speed;
 mod tuning;
 
+pub use encoder::Encoder;
 pub use family::{Family, GENERIC, HiddenAct, LayerSet, Mla, Moe};
 pub use float8::{Float8, Float8Recipe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm};
+use super::{Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm};
 
 /// The normalisation layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -112,6 +112,8 @@ pub struct ModelConfig {
     pub new_decoder_architecture: bool,
     /// A dense layer over the first token in place of an output head (BERT without a task).
     pub pooler: bool,
+    /// Both ends of an encoder; `None` for a decoder.
+    pub encoder: Option<Encoder>,
     /// Layers that are not all alike, or keep a state; `None`: every layer has attention and feed-forward.
     pub hybrid: Option<Hybrid>,
 }
@@ -158,6 +160,7 @@ impl ModelConfig {
             word_embed_proj_dim: None,
             new_decoder_architecture: false,
             pooler: false,
+            encoder: None,
             hybrid: None,
         }
     }
@@ -189,6 +192,7 @@ impl ModelConfig {
             self.position_embedding == PositionEmbedding::Rotary && self.rotary_dim.is_none_or(|dim| dim == self.head_dim);
         let shaped = self.normalization == Normalization::RmsNorm && self.mlp == MlpKind::Gated && self.norms_per_block == 2;
         let other = special || capped || self.lm_head_bias || self.embedding_norm || self.parallel_residual || self.pooler;
+        let other = other || self.encoder.is_some();
         alike && rotated && shaped && !other && self.hidden_act == HiddenAct::Silu
     }
 
@@ -206,6 +210,11 @@ impl ModelConfig {
     /// knows what training them takes.
     pub fn is_only_served(&self) -> bool {
         self.hybrid.is_some() && self.family_of_shape().is_generic()
+    }
+
+    /// True where a token sees those before it alone, as it does in every decoder.
+    pub fn is_causal(&self) -> bool {
+        self.encoder.is_none_or(|encoder| encoder.is_decoder)
     }
 
     /// The tokens a layer looks back on, of `tokens` there are: its window where it slides.

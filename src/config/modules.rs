@@ -64,6 +64,8 @@ pub struct Modules {
     pub registers_norms_first: bool,
     /// Without a final norm, the norms of a block stand behind its sums.
     pub norms_follow_without_final: bool,
+    /// A bias of the output head that is registered beside the head's own, and is another one where the head is not tied.
+    pub registers_head_bias_twice: bool,
     /// Ranks may have parts of the tokens between attention and feed-forward.
     pub splits_tokens: bool,
     /// Its attention can read learned keys and values from a cache (prefix tuning).
@@ -109,6 +111,7 @@ impl Modules {
         holds_attention: false,
         registers_norms_first: false,
         norms_follow_without_final: false,
+        registers_head_bias_twice: false,
         splits_tokens: true,
         takes_prefix: true,
         tensor_plan: Some(TensorPlan::PLAIN),
@@ -230,6 +233,8 @@ pub enum RouterScores {
     Softmax,
     /// The largest are picked, and the softmax is over these.
     SoftmaxOfPicked,
+    /// As [`Self::SoftmaxOfPicked`], in fp32.
+    SoftmaxOfPickedInFp32,
     /// Sigmoids, corrected for the choice alone.
     CorrectedSigmoid,
     /// A softmax over all experts, corrected for the choice alone by a parameter that never learns; in fp32 under autocast too.
@@ -347,6 +352,12 @@ pub enum PositionIds {
     Counted,
     /// One list for each sequence, counted from the mask of its tokens.
     FromMask,
+    /// One list for all sequences, counted from 0, and a mask of their tokens beside it.
+    BesideMask,
+    /// A buffer of all positions there are, and one of as many token types.
+    Buffer,
+    /// One list for each sequence, counted from its tokens; beside the buffers of [`Self::Buffer`].
+    FromTokens,
 }
 
 /// The factor on embedded tokens.
@@ -358,6 +369,8 @@ pub enum EmbeddingScale {
     Number,
     /// A buffer, which the product saves in the embedding's format.
     Buffer,
+    /// A buffer of one whole number, whose format stays when the model's is changed.
+    WholeBuffer,
 }
 
 /// How tensor-parallel ranks share a part of a block.

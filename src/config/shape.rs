@@ -11,6 +11,8 @@ pub enum ExpertsRule {
     Always,
     /// They may have some, with shared ones that no gate weighs.
     Optional,
+    /// They may have some, of whatever kind.
+    Any,
 }
 
 /// The shapes that modules can take.
@@ -43,6 +45,8 @@ pub struct ShapeRule {
     pub other_heads: bool,
     /// There are several residual streams.
     pub altup: bool,
+    /// It is an encoder.
+    pub encoder: bool,
 }
 
 impl ShapeRule {
@@ -61,6 +65,7 @@ impl ShapeRule {
         sinks: false,
         other_heads: false,
         altup: false,
+        encoder: false,
     };
 
     /// A plain feed-forward layer, two layer norms a block, attention of any kind of heads.
@@ -73,7 +78,11 @@ impl ShapeRule {
             Some(hybrid) => self.other_heads && hybrid.has_other_heads_alone(),
             None => !self.altup,
         };
-        layers && self.fits_feed_forward(model) && self.fits_norms(model) && self.fits_attention(model)
+        layers
+            && model.encoder.is_some() == self.encoder
+            && self.fits_feed_forward(model)
+            && self.fits_norms(model)
+            && self.fits_attention(model)
     }
 
     fn fits_feed_forward(&self, model: &ModelConfig) -> bool {
@@ -81,6 +90,7 @@ impl ShapeRule {
         let experts = match self.experts {
             ExpertsRule::None => moe.is_none(),
             ExpertsRule::Always => moe.is_some_and(|moe| moe.shared_expert_intermediate_size == 0),
+            ExpertsRule::Any => true,
             ExpertsRule::Optional => moe.is_none_or(|moe| !moe.shared_expert_gate),
         };
         experts && model.mlp == self.mlp && self.mlp_bias.is_none_or(|bias| model.mlp_bias == bias)

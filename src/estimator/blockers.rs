@@ -1,6 +1,7 @@
 //! Rules that forbid a layout whatever the memory. They are values, not errors.
 
 mod evaluation;
+mod float8;
 mod tuning;
 
 use std::num::NonZeroU64;
@@ -185,6 +186,19 @@ rules! {
         "Adapters and frozen layers are modelled for transformers' modules and fused kernels; use one of these software stacks";
     TUNING_SPLIT: PEFT,
         "Adapters and frozen layers are not modelled with tensor, sequence or pipeline parallelism; use data-parallel ranks alone";
+    // ms-swift 4.0, `swift/megatron`: `LoraParallelLinear`, "does not support DoRA", "Currently, LoRA does not support ETP".
+    TUNING_MEGATRON: MS_SWIFT,
+        "Under Megatron-LM fine-tuning is modelled with LoRA from examples beside weights of 16 bits; choose these, or a software stack of transformers' modules";
+    ADAPTED_OTHERWISE: MS_SWIFT,
+        "Under Megatron-LM adapters stand beside Transformer Engine's layers alone; use its modules";
+    ADAPTED_LATENT: MS_SWIFT,
+        "Adapters are not modelled for latent attention under Megatron-LM; use a software stack of transformers' modules";
+    ADAPTED_SHARED: MS_SWIFT,
+        "Adapters are not modelled under Megatron-FSDP; share out optimizer states alone";
+    ADAPTED_EXPERTS_SPLIT: MS_SWIFT,
+        "Experts that tensor ranks share have no adapters under Megatron-LM; use 1 tensor-parallel rank for experts, or leave gate, up and down without adapters";
+    ADAPTED_EXPERTS_APART: MS_SWIFT,
+        "Adapters of experts are modelled in grouped products alone; multiply experts together (moe_grouped_gemm), or leave gate, up and down without adapters";
     NOTHING_LEARNS: PEFT,
         "No linear layer of this model has an adapter, so that nothing learns; choose other layers for adapters";
     // peft 0.21, `PeftModel.add_adapter`: blocks that run again have no cache.
@@ -194,7 +208,7 @@ rules! {
         "Learned keys and values are not modelled for Falcon, Bloom and latent attention; choose a learned prompt, or LoRA";
     // peft 0.21 turns names of a fused expert's matrices into adapters of all experts, which are multiplied out in every pass.
     EXPERTS_ADAPTED: PEFT,
-        "Adapters on experts are not modelled; leave gate, up and down without adapters, beside attention they are, or choose full fine-tuning";
+        "Adapters on experts are modelled under Megatron-LM alone; leave gate, up and down without adapters, beside attention they are modelled, or choose full fine-tuning";
     EXPERTS_PACKED: PEFT,
         "Experts in 4 bits are not modelled; choose LoRA, or full fine-tuning";
     STEPS_IN_BACKWARD: TORCHTUNE,
@@ -204,9 +218,6 @@ rules! {
         "Gradients that are filled with zeros are modelled where PyTorch's own optimizer steps behind backward and every micro-batch reduces them; let them go (set_to_none)";
     LOSS_OF_TORCHTITAN: TORCHTITAN,
         "torchtitan's loss in chunks is modelled for torchtitan 0.3 under FSDP, with an untied head, a multiple of 8 tokens, nothing compiled, and gradients reduced with every micro-batch; use the stack's own loss";
-    // The partitioner then keeps transposed copies of the feed-forward layer's gathered weights.
-    FLOAT8_GATHERED: TORCH_COMPILE,
-        "Weights that are gathered in float8 are modelled with compiled blocks where these are recomputed, wholly or selectively; recompute, gather in 16 bits, or compile nothing";
     AUTOCAST_SHARED: PEFT,
         "Autocast beside adapters is modelled on one GPU and with plain data parallelism alone: DeepSpeed and FSDP cast for themselves; leave it out";
     UPCAST_SHARED: PEFT,
@@ -220,6 +231,8 @@ rules! {
         "Pipeline stages of a model with several residual streams are not modelled; use 1 stage";
     STREAMS_TUNED: PEFT,
         "Adapters, frozen layers and learned prompts are not modelled for several residual streams; choose full fine-tuning";
+    ENCODER_ELSEWHERE: PYTORCH_AUTOGRAD,
+        "An encoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks alone; choose that stack, or another model";
     // `cce_backward_kernel`: "Backwards requires embeddings to be bf16 or fp16".
     CUT_IN_32_BITS: CUT_CROSS_ENTROPY,
         "Cut Cross-Entropy takes head and hidden states of 16 bits alone; train in them, or choose another loss";
@@ -302,6 +315,7 @@ fn add(job: &Job, rules: Rules, found: &mut Vec<Blocker>) {
             shared(job, run, found);
             frameworks(job, run, found);
             tuning::add(job, run, found);
+            found.extend(float8::refused(job, run).map(Blocker::Framework));
             found.extend(refused_evaluation(job, run).map(Blocker::Framework));
             optimizer(job, run, found);
         }
@@ -414,10 +428,6 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let tuned = !run.tuning.is_full() || run.tuning.objective != Objective::NextToken;
     forbid(tuned, &|| run.stack.forbidden(NotWith::Tuning));
     forbid(run.compile, &|| run.stack.forbidden(NotWith::Compiling));
-    forbid(run.float8.is_on(), &|| run.stack.forbidden(NotWith::Float8));
-    let copies = run.float8.is_tensorwise() && run.float8.gathers && run.compile && run.recompute == Recompute::None;
-    forbid(copies && layout.sharding.shards_parameters(), &|| Some(&FLOAT8_GATHERED));
-    forbid(run.float8.is_tensorwise(), &|| run.stack.forbidden(NotWith::TensorwiseFloat8));
     let wide = matches!(run.precision, TrainingPrecision::Fp32 | TrainingPrecision::AmpBf16) || run.tuning.upcasts_rest();
     forbid(run.loss == Loss::Cut && wide, &|| Some(&CUT_IN_32_BITS));
     let alone = layout.sequence_parallel && layout.t() == 1;
@@ -426,9 +436,19 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(layout.ep() > 1, &|| sharding.forbidden(With::Experts, run.stack.sharding));
     forbid(layout.d() > 1, &|| sharding.forbidden(With::Anything, run.stack.sharding));
     forbid(job.model().hybrid.is_some() && !run.stack.is_played(), &|| Some(&LAYERS_ELSEWHERE));
+    forbid(job.model().encoder.is_some() && !runs_encoders(job, run), &|| Some(&ENCODER_ELSEWHERE));
     let streams = job.model().altup().is_some();
     forbid(streams && layout.p() > 1, &|| Some(&STREAMS_IN_STAGES));
     forbid(streams && !run.tuning.is_full(), &|| Some(&STREAMS_TUNED));
+}
+
+/// True for a training that an encoder is modelled in.
+fn runs_encoders(job: &Job, run: &TrainingRun) -> bool {
+    let layout = job.layout();
+    let whole = layout.t() == 1 && layout.p() == 1 && layout.cp() == 1;
+    let own_loss = run.loss == Loss::OfStack;
+    let plain = run.tuning.is_full() && run.packed_text().is_none() && run.evaluation.is_none() && !run.compile;
+    whole && own_loss && plain && run.stack.is_played() && !run.stack.modules().is_own_model
 }
 
 /// True if routers learn in fp32 beside weights of 16 bits.

@@ -287,7 +287,12 @@ pub fn blockers(job: &Job) -> Vec<Blocker> {
 
 /// Parameters that learn.
 fn trainable(job: &Job, total: u64) -> u64 {
-    job.training().filter(|run| !run.tuning.is_full()).map_or(total, |_| ops::trainable(&ops::lowering(job)))
+    match job.training() {
+        Some(run) if run.tuning.is_full() => total,
+        Some(run) if run.stack.has_own_schedule() => megatron::trainable(job, run),
+        Some(_) => ops::trainable(&ops::lowering(job)),
+        None => total,
+    }
 }
 
 /// Keys and values of one token: the cache with a context of one token and one sequence, which every window holds.

@@ -9,7 +9,7 @@ use super::rotation::rotary_dim;
 use super::streams::streams;
 use super::value::Value;
 use super::{How, ImportError};
-use crate::config::{HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
+use crate::config::{Encoder, HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
 use crate::models::{FamilySpec, Flag, InnerWidth, KeyValueHeads, Norms, Positions};
 
 /// Every name a size has in some file; this program's own comes first.
@@ -106,10 +106,21 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
         return Err(ImportError::not_modelled("heads that do not fill its hidden size (head_dim)"));
     }
     tell_implied(file, kind, &config);
+    encoder(file, kind, &mut config)?;
     hybrid(file, kind, &mut config)?;
     other_heads(file, kind, &mut config)?;
     streams(file, kind, &mut config)?;
     Ok(config)
+}
+
+/// The facts that encoders alone have.
+fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
+    let Some(own) = kind.encoder else { return Ok(()) };
+    let type_vocab_size =
+        if own.type_vocab_size > 0 { file.size_or(&["type_vocab_size"], MAX_SIZE, own.type_vocab_size)? } else { 0 };
+    let is_decoder = file.rare_flag("is_decoder", own.is_decoder)?;
+    config.encoder = Some(Encoder { is_decoder, type_vocab_size, ..own });
+    Ok(())
 }
 
 /// Layers with a window; of kinds with states, `layer_types` says which layers have these instead.
@@ -360,6 +371,7 @@ fn norms(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> 
     match kind.norms {
         Norms::Are(count) => Ok(count),
         Norms::OneIfParallel => Ok(if config.parallel_residual { 1 } else { 2 }),
+        Norms::FourUnless(key) => Ok(if file.flag(key, true)? { 4 } else { 2 }),
         Norms::ByDecoder => {
             let new = file.rare_flag("new_decoder_architecture", false)? || has_new_decoder(file);
             let stated = file.optional(&["num_ln_in_parallel_attn"], 2)?;

@@ -43,7 +43,8 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
         | Window::ListedOnly(window)
         | Window::AllButEvery { window, .. }
         | Window::AllButEveryAndLast { window, .. }
-        | Window::AllButFirstOfEach { window, .. }
+        | Window::Where { window, .. }
+        | Window::FromStated { window, .. }
         | Window::AllButFirstAndEvery { window, .. } => window,
     };
     // Without a list nobody knows which layers slide: all of them see the whole text.
@@ -61,13 +62,12 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
             compact(flags)?
         }
         (_, Some(flags)) => compact(flags)?,
-        (Window::FromIfUsed, None) => from(file)?,
+        (Window::FromIfUsed, None) => from(file, 28)?,
         (Window::AllButEveryAndLast { period, .. }, None) => {
             compact((1..=layers).map(|layer| layer < layers && !layer.is_multiple_of(period)).collect())?
         }
-        (Window::AllButFirstOfEach { period, .. }, None) => {
-            compact((0..layers).map(|layer| !layer.is_multiple_of(period)).collect())?
-        }
+        (Window::Where { slides, .. }, None) => compact((0..layers).map(|layer| slides(layer, layers)).collect())?,
+        (Window::FromStated { first, .. }, None) => from(file, first)?,
         (Window::AllButFirstAndEvery { period, .. }, None) => {
             compact((1..=layers).map(|layer| layer > 1 && !layer.is_multiple_of(period)).collect())?
         }
@@ -85,7 +85,8 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
 /// What `layer_types` says: true for layers with a window.
 fn listed(file: &mut Reader<'_>) -> Result<Option<Vec<bool>>, ImportError> {
     let Some(Value::List(types)) = file.peek("layer_types") else { return Ok(None) };
-    file.done_with(&["layer_types"]);
+    // The list takes the place of older files' period.
+    file.done_with(&["layer_types", "sliding_window_pattern", "_sliding_window_pattern"]);
     let mut flags = Vec::with_capacity(types.len());
     let mut chunked = false;
     for kind in types {
@@ -136,12 +137,13 @@ fn window(file: &mut Reader<'_>, default: u64) -> Result<Option<u64>, ImportErro
     Ok(Some(default).filter(|window| *window > 0))
 }
 
-/// From `max_window_layers` on.
-fn from(file: &mut Reader<'_>) -> Result<LayerSet, ImportError> {
+/// From `max_window_layers` on; `default` where the file does not state it.
+fn from(file: &mut Reader<'_>, default: u64) -> Result<LayerSet, ImportError> {
+    file.done_with(&["max_window_layers"]);
     let first = match file.peek("max_window_layers") {
         Some(Value::Whole(0)) => 0,
         Some(value) => whole("max_window_layers", value, MAX_LAYERS)?,
-        None => 28,
+        None => default,
     };
     Ok(if first == 0 { LayerSet::All } else { LayerSet::From(first) })
 }
@@ -185,7 +187,9 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
             None => {}
         }
     }
-    let mut first = experts.first_dense;
+    // A list of dense layers takes the place of those that are dense by default.
+    let lists_dense = looks_at("mlp_only_layers") && file.has("mlp_only_layers");
+    let mut first = if lists_dense { 0 } else { experts.first_dense };
     for key in ["first_k_dense_replace", "moe_layer_start_index"].into_iter().filter(|key| looks_at(key)) {
         if let Some(value) = file.peek(key) {
             first = number(key, value)?;
@@ -203,13 +207,7 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
         _ => Vec::new(),
     };
     file.done_with(experts.chosen_by);
-    let asked =
-        STEPS.map(|key| (key, 1)).into_iter().chain(["first_k_dense_replace", "moe_layer_start_index"].map(|key| (key, first)));
-    for (key, default) in asked.filter(|(key, _)| looks_at(key)) {
-        if !file.has(key) {
-            file.asks(key, Value::Whole(default), false);
-        }
-    }
+    ask(file, experts, first);
     if first > 0 {
         file.tell("first_k_dense_replace", &first, How::Read, "Layers before the first one with experts.");
     }
@@ -221,6 +219,17 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
         step > 0 && (first..end).contains(&layer) && place(layer).is_multiple_of(step) && !dense.contains(&Value::Whole(layer))
     };
     compact((0..layers).map(has).collect())
+}
+
+/// Asks for the keys that say which layers have experts, where the file does not state them.
+fn ask(file: &mut Reader<'_>, experts: &Experts, first: u64) {
+    let steps = STEPS.map(|key| (key, 1)).into_iter();
+    let firsts = ["first_k_dense_replace", "moe_layer_start_index"].map(|key| (key, first));
+    for (key, default) in steps.chain(firsts).filter(|(key, _)| experts.chosen_by.contains(key)) {
+        if !file.has(key) {
+            file.asks(key, Value::Whole(default), false);
+        }
+    }
 }
 
 /// The shortest way to write the same layers.

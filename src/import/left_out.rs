@@ -36,6 +36,18 @@ const PARTS: [(&str, &str); 15] = [
 /// Multi-token prediction, in words.
 const MTP: &str = "layers that predict further tokens";
 
+/// Groups of keys that are no part of the model.
+const NO_PARTS: [&str; 8] = [
+    "text_config",
+    "llm_config",
+    "language_config",
+    "quantization_config",
+    "compression_config",
+    "generation_config",
+    "init_config",
+    "transformers.js_config",
+];
+
 /// Whether the key is about a part that is named as left out.
 pub(super) fn is_a_part(key: &str) -> bool {
     PARTS.iter().any(|(part, _)| *part == key)
@@ -63,5 +75,32 @@ pub(super) fn left_out(kind: &FamilySpec, (text, around): (&Object, Option<&Obje
             found.push(LeftOut { part: (*part).to_owned(), key: (*key).to_owned(), parameters });
         }
     }
+    if let Some(around) = around {
+        found.extend(unknown_parts(around));
+        found.extend(unknown_kind(kind, around).filter(|_| found.is_empty()));
+    }
     found
+}
+
+/// Parts of a file beside its text whose names are not known.
+fn unknown_parts(around: &Object) -> impl Iterator<Item = LeftOut> {
+    let is_unknown =
+        |key: &str| key.ends_with("_config") && !NO_PARTS.contains(&key) && PARTS.iter().all(|(known, _)| *known != key);
+    let parts = around.iter().filter(move |(key, value)| matches!(value, Value::Object(_)) && is_unknown(key));
+    parts.map(|(key, _)| {
+        let key = super::value::shortened(key);
+        LeftOut { part: format!("the part that {key} describes"), key, parameters: None }
+    })
+}
+
+/// What a model of an unknown kind may have beside the text part that its file names.
+fn unknown_kind(kind: &FamilySpec, around: &Object) -> Option<LeftOut> {
+    let Some(Value::Text(whole)) = around.get("model_type") else { return None };
+    let whole = super::value::shortened(whole);
+    let is_known = crate::models::of(&whole).is_some() || kind.names.contains(&whole.as_str());
+    (!is_known).then(|| LeftOut {
+        part: format!("whatever a model of the kind {whole} has beside its text part"),
+        key: "model_type".to_owned(),
+        parameters: None,
+    })
 }

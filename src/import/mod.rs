@@ -188,7 +188,7 @@ fn with_parts(file: &Object) -> Object {
 fn by_class(file: &Object, kind: &'static FamilySpec) -> &'static FamilySpec {
     let Some(Value::List(classes)) = file.get("architectures") else { return kind };
     let Some(Value::Text(class)) = classes.first() else { return kind };
-    models::of_class(class).filter(|of_class| of_class.class != kind.class).unwrap_or(kind)
+    models::of_class(class).filter(|of_class| !kind.may_be_saved_as(of_class.class)).unwrap_or(kind)
 }
 
 /// The first line of the report: whose modules are counted.

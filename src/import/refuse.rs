@@ -12,7 +12,9 @@ pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), Import
     if let Some(what) = by_key.or_else(|| from_kind().map(|what| format!("{what} (model_type {model_type})"))) {
         return Err(ImportError::not_modelled(what));
     }
-    class(file).map_or(Ok(()), |class| Err(ImportError::NotADecoder { shown_by: format!("architectures: {class}") }))
+    let predicts_masked = listed.is_some_and(|kind| kind.encoder.is_some());
+    class(file, predicts_masked)
+        .map_or(Ok(()), |class| Err(ImportError::NotADecoder { shown_by: format!("architectures: {class}") }))
 }
 
 /// Structures that the keys give away; of a kind whose states or streams are known, not that it has some.
@@ -72,13 +74,13 @@ const STATES: [(&str, &str); 7] = [
     ("conv_L_cache", "layers of convolution"),
 ];
 
-/// The class under `architectures`, where it is one of another task.
-fn class(file: &Object) -> Option<String> {
+/// The class under `architectures`, where it is one of another task; encoders predict masked tokens.
+fn class(file: &Object, predicts_masked: bool) -> Option<String> {
     let Some(Value::List(classes)) = file.get("architectures") else { return None };
     let Some(Value::Text(class)) = classes.first() else { return None };
     let other =
         ["MaskedLM", "ImageClassification", "TokenClassification", "QuestionAnswering", "ForCTC", "Segmentation", "Detection"];
-    let is_other = other.iter().any(|part| class.contains(part));
+    let is_other = other.iter().any(|part| class.contains(part) && !(predicts_masked && *part == "MaskedLM"));
     is_other.then(|| super::value::shortened(class))
 }
 
@@ -86,8 +88,9 @@ fn class(file: &Object) -> Option<String> {
 fn from_kind(model_type: &str) -> Option<&'static str> {
     let what = match model_type {
         "bailing_hybrid" | "olmo_hybrid" => "layers of linear attention",
-        "bert" | "roberta" | "distilbert" | "albert" | "electra" | "deberta" | "deberta-v2" | "xlm-roberta" | "modernbert"
-        | "nomic_bert" | "mpnet" => "an encoder instead of a decoder",
+        "albert" | "electra" | "deberta" | "deberta-v2" | "modernbert" | "nomic_bert" | "mpnet" => {
+            "an encoder instead of a decoder"
+        }
         "t5" | "mt5" | "umt5" | "bart" | "mbart" | "pegasus" | "marian" | "whisper" | "m2m_100" | "led" => {
             "an encoder beside its decoder"
         }

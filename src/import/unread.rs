@@ -156,7 +156,7 @@ fn off(file: &Reader<'_>) -> bool {
 fn contradicts(file: &Reader<'_>, kind: &FamilySpec, known: bool) -> bool {
     let Some(Value::List(classes)) = file.peek("architectures") else { return false };
     let Some(Value::Text(class)) = classes.first() else { return false };
-    known && models::of_class(class).is_none_or(|of_class| of_class.class != kind.class)
+    known && models::of_class(class).is_none_or(|of_class| !kind.may_be_saved_as(of_class.class))
 }
 
 /// The sizes that are counted, to tell whether a key says something else.

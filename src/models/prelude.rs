@@ -5,7 +5,8 @@ pub(super) use super::spec::{
     ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, INDEXER, LEARNED, Latent, Norms, Positions, Sizes, Window,
 };
 pub(super) use crate::config::{
-    BlockLayout, Division, EmbeddingScale, ExpertModules, ExpertsRule, FamilyChoice, FeedForwardStyle, GgufRules, HiddenAct,
-    LinearBiases, LinearStyle, Measured, MixerKind, MlpKind, Modules, NormStyle, Normalization, PositionEmbedding, PositionIds,
-    Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores, RouterWeights, ShapeRule, SinkStyle, TensorPlan,
+    BlockLayout, Division, EmbeddingScale, Encoder, ExpertModules, ExpertsRule, FamilyChoice, FeedForwardStyle, GgufRules,
+    HiddenAct, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind, Modules, NormStyle, Normalization, PositionEmbedding,
+    PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores, RouterWeights, ShapeRule, SinkStyle,
+    TensorPlan,
 };

@@ -2,7 +2,7 @@
 //! takes where it does not.
 
 use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, States, Tower};
-use crate::config::{Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding};
+use crate::config::{Encoder, Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding};
 
 /// Positions in a learned table of as many rows.
 pub(crate) const LEARNED: Positions = Positions::LearnedPlus(0);
@@ -94,8 +94,10 @@ pub(crate) enum Window {
     AllButEvery { period: u64, window: u64 },
     /// All but every `period`-th and the last one, with the library's default window.
     AllButEveryAndLast { period: u64, window: u64 },
-    /// All but the first of every `period`, unless a list says so.
-    AllButFirstOfEach { period: u64, window: u64 },
+    /// Those that the list names, else those of a rule over the layer and the number of layers.
+    Where { slides: fn(u64, u64) -> bool, window: u64 },
+    /// Those that the list names, else all from `max_window_layers` on.
+    FromStated { window: u64, first: u64 },
     /// All but the first and every `period`-th, unless a list says so.
     AllButFirstAndEvery { period: u64, window: u64 },
 }
@@ -107,6 +109,8 @@ pub(crate) enum Norms {
     Are(u64),
     /// Two, or one where attention and feed-forward run side by side.
     OneIfParallel,
+    /// Four, or two where that key says no.
+    FourUnless(&'static str),
     /// By `new_decoder_architecture`, `parallel_attn` and `num_ln_in_parallel_attn`.
     ByDecoder,
 }
@@ -187,6 +191,8 @@ pub(crate) struct FamilySpec {
     pub names: &'static [&'static str],
     /// The class under `architectures`, without `ForCausalLM` or `LMHeadModel`.
     pub class: &'static str,
+    /// Further classes that its files may name: those of a family whose modules it shares.
+    pub saved_with: &'static [&'static str],
     /// Usual spellings of names that do not follow from them, such as "GLM-4.5" of `glm4_moe`.
     pub labels: &'static [(&'static str, &'static str)],
     /// The modules that run it, as choices: its own, those of another family, or [`Modules::GENERIC`].
@@ -218,6 +224,8 @@ pub(crate) struct FamilySpec {
     pub final_norm: bool,
     pub embedding_norm: bool,
     pub window: Window,
+    /// Both ends of an encoder, with the library's defaults.
+    pub encoder: Option<Encoder>,
     pub experts: Option<Experts>,
     pub latent: Option<Latent>,
     /// A state in place of keys and values, in some layers.
@@ -256,6 +264,11 @@ impl FamilySpec {
         Family(self.modules)
     }
 
+    /// True for the classes that its files may name under `architectures`.
+    pub fn may_be_saved_as(&self, class: &str) -> bool {
+        self.class == class || self.saved_with.contains(&class)
+    }
+
     /// Whether it has modules of its own.
     pub const fn has_own_modules(&self) -> bool {
         let mut at = 0;
@@ -272,6 +285,7 @@ impl FamilySpec {
     pub const PLAIN: Self = Self {
         names: &[],
         class: "",
+        saved_with: &[],
         labels: &[],
         modules: &Modules::GENERIC,
         older_names: false,
@@ -295,6 +309,7 @@ impl FamilySpec {
         final_norm: true,
         embedding_norm: false,
         window: Window::None,
+        encoder: None,
         experts: None,
         latent: None,
         states: None,

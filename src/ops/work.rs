@@ -178,11 +178,15 @@ pub struct Cost {
     pub work: Work,
 }
 
-/// Pairs of query and key of one head in a sequence of `full` tokens that a causal mask leaves, averaged over layers: a sliding layer
-/// looks back on its window only.
+/// Pairs of query and key of one head in a sequence of `full` tokens that the mask leaves, averaged over layers: a sliding layer looks back
+/// on its window only. An encoder leaves all of them.
 fn pairs(model: &ModelConfig, full: u64) -> u64 {
+    let causal = model.is_causal();
     let triangle = |window: u64| {
         let window = window.min(full);
+        if !causal {
+            return full.saturating_mul(window);
+        }
         full.saturating_mul(window).saturating_sub(window.saturating_mul(window.saturating_sub(1)) / 2)
     };
     let all = triangle(full);

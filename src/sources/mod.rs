@@ -95,6 +95,9 @@ sources! {
     PEFT = ("peft", "Hugging Face peft",
         "peft 0.21", "tuners/lora/layer.py, tuners/lora/dora.py, tuners/lora/bnb.py, utils/other.py", Code,
         "What adapters add to linear layers, and what stays frozen.");
+    MS_SWIFT = ("ms-swift", "ModelScope",
+        "ms-swift 4.0.0", "swift/megatron/tuners/lora.py, swift/megatron/utils/utils.py", Code,
+        "Low-rank adapters beside Transformer Engine's layers under Megatron-Core.");
     QLORA_2023 = ("qlora-2023", "Dettmers et al. 2023",
         "QLoRA: Efficient Finetuning of Quantized LLMs (arXiv 2305.14314)", "section 3: blocks of 64 with an fp32 scale; double quantisation in blocks of 256", Paper,
         "NormalFloat weights of four bits, scales of eight, paged optimizers.");

@@ -18,6 +18,7 @@ mod models {
     mod catalog;
     mod catalog_queries;
     mod corpus;
+    mod encoder;
     mod hybrid;
     mod import;
     mod oom;
@@ -32,6 +33,7 @@ mod hardware {
 /// Memory and time of one job.
 mod estimator {
     mod acceptance;
+    mod adapters;
     mod cuda;
     mod evaluation;
     mod float8;

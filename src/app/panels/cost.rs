@@ -30,7 +30,8 @@ const LEARN: &str = "Parameters that learn";
 
 /// Where adapters stand in a model with experts.
 fn beside_experts(job: &Job) -> &'static str {
-    let adapts = job.training().is_some_and(|run| run.tuning.method.adapts_linears());
+    // Under Megatron-LM experts have adapters too.
+    let adapts = job.training().is_some_and(|run| run.tuning.method.adapts_linears() && !run.stack.has_own_schedule());
     if adapts && job.model().moe.is_some() {
         "adapters stand beside attention alone: those on experts are not modelled"
     } else {

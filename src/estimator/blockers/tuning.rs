@@ -1,12 +1,12 @@
 //! What fine-tuning is not modelled with, and an optimizer that steps in backward.
 
 use super::{
-    AUTOCAST_SHARED, Blocker, EXPERTS_ADAPTED, EXPERTS_PACKED, GRADIENTS_KEPT, LOSS_OF_TORCHTITAN, NOTHING_LEARNS,
-    PACKED_ELSEWHERE, PACKED_SCORES, PREFIX_ELSEWHERE, PREFIX_RECOMPUTED, STEPS_IN_BACKWARD, TUNING_ELSEWHERE, TUNING_SPLIT,
-    UPCAST_SHARED,
+    ADAPTED_EXPERTS_APART, ADAPTED_EXPERTS_SPLIT, ADAPTED_LATENT, ADAPTED_OTHERWISE, ADAPTED_SHARED, AUTOCAST_SHARED, Blocker,
+    EXPERTS_ADAPTED, EXPERTS_PACKED, GRADIENTS_KEPT, LOSS_OF_TORCHTITAN, NOTHING_LEARNS, PACKED_ELSEWHERE, PACKED_SCORES,
+    PREFIX_ELSEWHERE, PREFIX_RECOMPUTED, STEPS_IN_BACKWARD, TUNING_ELSEWHERE, TUNING_MEGATRON, TUNING_SPLIT, UPCAST_SHARED,
 };
 use crate::config::{AttentionKernel, Job, Method, Objective, Recompute, Targets, TrainingPrecision, TrainingRun};
-use crate::sharding::{CarriedOutBy, GatheredInto, With};
+use crate::sharding::{CarriedOutBy, FrameworkRule, GatheredInto, With};
 use crate::stacks::GroupsOfEnds;
 
 /// Whether the order of a step is known whose optimizer runs within backward.
@@ -36,6 +36,22 @@ fn may_chunk_loss(job: &Job, run: &TrainingRun) -> bool {
     by_torchtitan && is_fsdp2 && is_gathered && plain && run.loss.divides(run.seq_length)
 }
 
+/// What Megatron-LM's adapters are not modelled with.
+fn under_megatron(job: &Job, run: &TrainingRun, mut forbid: impl FnMut(bool, &'static FrameworkRule)) {
+    let (layout, tuning) = (job.layout(), &run.tuning);
+    let is_lora = tuning.method == Method::Lora && tuning.objective == Objective::NextToken && !tuning.base.is_quantised();
+    if !is_lora {
+        return forbid(true, &TUNING_MEGATRON);
+    }
+    forbid(!run.megatron.transformer_engine, &ADAPTED_OTHERWISE);
+    forbid(job.model().mla.is_some(), &ADAPTED_LATENT);
+    forbid(layout.sharding.shards_gradients() && layout.shards().saturating_mul(layout.cp()) > 1, &ADAPTED_SHARED);
+    let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
+    let experts = job.model().moe.is_some() && tuning.target_modules.meets(inner);
+    forbid(experts && layout.etp() > 1, &ADAPTED_EXPERTS_SPLIT);
+    forbid(experts && !run.megatron.moe_grouped_gemm, &ADAPTED_EXPERTS_APART);
+}
+
 /// What fine-tuning is not modelled with.
 pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let (layout, tuning) = (job.layout(), &run.tuning);
@@ -44,12 +60,15 @@ pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
             found.push(Blocker::Framework(rule));
         }
     };
-    let elsewhere = !run.stack.is_played();
+    let (elsewhere, own) = (!run.stack.is_played(), run.stack.has_own_schedule());
     forbid(run.optimizer_in_backward && !may_step_in_backward(job, run), &STEPS_IN_BACKWARD);
     forbid(!run.zero_grad_to_none && !may_keep_gradients(job, run), &GRADIENTS_KEPT);
     forbid(run.loss.is_of_torchtitan() && !may_chunk_loss(job, run), &LOSS_OF_TORCHTITAN);
     let other = !tuning.is_full() || tuning.objective != Objective::NextToken;
-    forbid(other && elsewhere, &TUNING_ELSEWHERE);
+    forbid(other && elsewhere && !own, &TUNING_ELSEWHERE);
+    if other && own {
+        under_megatron(job, run, &mut forbid);
+    }
     forbid(other && !elsewhere && (layout.t() > 1 || layout.p() > 1), &TUNING_SPLIT);
     if tuning.base.is_quantised()
         && layout.shards() > 1
@@ -62,15 +81,16 @@ pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(tuning.upcasts_rest() && shared, &UPCAST_SHARED);
     let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
     let experts = job.model().moe.is_some() && !elsewhere && tuning.method.adapts_linears();
-    let own = job.model().family.modules();
-    forbid(experts && own.experts.are_named_as_targets && tuning.target_modules.meets(inner), &EXPERTS_ADAPTED);
+    let modules = job.model().family.modules();
+    forbid(experts && modules.experts.are_named_as_targets && tuning.target_modules.meets(inner), &EXPERTS_ADAPTED);
     forbid(experts && tuning.base.is_quantised(), &EXPERTS_PACKED);
     let prefix = tuning.method == Method::Prefix;
-    let takes_none = !own.takes_prefix || job.model().mla.is_some();
+    let takes_none = !modules.takes_prefix || job.model().mla.is_some();
     forbid(prefix && run.recompute != Recompute::None, &PREFIX_RECOMPUTED);
     forbid(prefix && takes_none, &PREFIX_ELSEWHERE);
     let learns = || super::super::trainable(job, 1) > 0;
-    forbid(!tuning.is_full() && !elsewhere && !learns(), &NOTHING_LEARNS);
+    let counted = !elsewhere || (own && tuning.method.adapts_linears());
+    forbid(!tuning.is_full() && counted && !learns(), &NOTHING_LEARNS);
     if run.packed_text().is_some() {
         packed(run, elsewhere, found);
     }

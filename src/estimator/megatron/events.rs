@@ -1,7 +1,7 @@
 //! One step of the most loaded stage as memory taken and freed.
 
 use super::schedule::{self, Covered, Pass, Place};
-use super::{Scope, is_input, peak, survives};
+use super::{Scope, is_input, peak, states, survives};
 use crate::config::{Job, TrainingRun, Work};
 use crate::estimator::ledger::LineItem;
 use crate::estimator::timeline::Event;
@@ -13,14 +13,21 @@ pub(in crate::estimator) fn events(job: &Job, run: &TrainingRun) -> Vec<Event> {
     let model = rank_model(job, run);
     let index = peak(job, run, None, false).stage;
     let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, index) };
-    let line = |line: LineItem| Event { op: line.label, name: line.label, bytes: i128::from(line.bytes.0) };
-    let mut events: Vec<Event> = scope.resident(false).into_iter().map(line).collect();
+    let mut events: Vec<Event> = scope.resident(false).into_iter().map(line_event).collect();
     for pass in schedule::passes(&job.pipeline(), index) {
         for _ in 0..pass.times {
             scope.pass_events(pass, &mut events);
         }
     }
+    if let Some(line) = states::gradient_copies(&scope) {
+        let copies = line_event(line);
+        events.extend([copies, Event { bytes: -copies.bytes, ..copies }]);
+    }
     events
+}
+
+fn line_event(line: LineItem) -> Event {
+    Event { op: line.label, name: line.label, bytes: i128::from(line.bytes.0) }
 }
 
 impl Scope<'_> {

@@ -120,12 +120,14 @@ impl Buffers {
         let options = run.megatron;
         let only = |there: bool, bytes: Bytes| if there { bytes } else { Bytes::ZERO };
         let Content { hidden, message, logits, mask, split } = *content;
+        let frozen = run.tuning.freezes_model();
         Self {
             dummies: stands.dummies,
-            gathered: only(split && (stands.head || !options.transformer_engine), hidden),
+            // A frozen head gathers its input into a tensor that goes again.
+            gathered: only(split && (stands.head && !frozen || !options.transformer_engine), hidden),
             scores: only(!options.transformer_engine, stands.scores),
             messages: message * stands.messages,
-            deferred: only(stands.head, (hidden + logits) * options.wgrad_deferral_limit),
+            deferred: only(stands.head && !frozen, (hidden + logits) * options.wgrad_deferral_limit),
             mask,
             workspaces: workspaces(run, stands),
         }
@@ -171,7 +173,7 @@ pub(super) fn dummies(scope: &Scope) -> Bytes {
     let mut shapes: Vec<(u64, u64)> = Vec::with_capacity(16);
     let ends = [&scope.model.embedding, &scope.model.head];
     let is_end = |op: &str| ends.iter().any(|steps| steps.iter().any(|step| step.op.name == op));
-    for held in held(scope).iter().filter(|held| !is_end(held.op)) {
+    for held in held(scope).iter().filter(|held| held.learns && !is_end(held.op)) {
         let dims: Vec<u64> = held.tensor.shape.dims().map(|dim| dim.1).collect();
         // Biases of grouped experts have two dimensions as well, but get no dummy.
         let matrix = if held.expert { dims.len() == 3 } else { dims.len() == 2 && held.tensor.name != "router weight" };

@@ -16,7 +16,7 @@ use std::ops::{Add, Mul};
 
 use super::ledger::{LineItem, sort_by_kind};
 use super::{Moment, host, overhead};
-use crate::config::{Job, Recompute, TrainingRun};
+use crate::config::{Job, ParallelLayout, Recompute, TrainingRun};
 use crate::ops::megatron::{Module, RankModel, Step, rank_model};
 use crate::ops::{Kept, Role, Tensor};
 use crate::units::Bytes;
@@ -131,6 +131,7 @@ pub(super) fn peak(job: &Job, run: &TrainingRun, only: Option<u64>, detail: bool
     let mut lines = scope.resident(detail);
     lines::activations(&scope.alive(held, at), detail, &mut lines);
     lines.extend(fsdp::Moving::of(&scope, &weight.sizes.whole()).lines(&scope, at));
+    lines.extend(states::gradient_copies(&scope).filter(|_| at == At::Step));
     let before = total(&lines);
     overhead::add(job, &mut lines);
     let overheads = total(&lines).saturating_sub(before);
@@ -158,6 +159,15 @@ pub(super) fn after_forward(job: &Job, run: &TrainingRun, stage: u64) -> Vec<Lin
     let mut lines = scope.resident(true);
     lines::activations(&scope.alive(all, At::Forward), true, &mut lines);
     lines
+}
+
+/// Parameters that learn, of the whole model: each adapter once.
+pub(super) fn trainable(job: &Job, run: &TrainingRun) -> u64 {
+    let job = job.with_layout(ParallelLayout::SINGLE);
+    let model = rank_model(&job, run);
+    let scope = Scope { job: &job, run, model: &model, stage: schedule::stage(&job, run, 0) };
+    let held = states::held(&scope);
+    held.iter().filter(|held| held.learns).map(states::Held::elements).fold(0, u64::saturating_add)
 }
 
 /// Bytes of activations of a stage that wait in host memory at most.
@@ -216,13 +226,15 @@ impl<'a> Scope<'a> {
                 *most = (held, Some(bytes));
             }
         });
-        let mut best = (Held::default(), At::Step, resident);
+        let copies = self.copies();
+        let mut best = (Held::default(), At::Step, resident + copies);
         let moved = |at| if moving.moves() { moving.bytes(self.run, at) } else { Bytes::ZERO };
         for at in weight.places() {
             // After backward nothing is in flight; what the schedule never comes to is no moment.
             let nothing = (Held::default(), Some(Bytes::ZERO));
             let (held, Some(beside)) = most.get(slot(at.place())).copied().unwrap_or(nothing) else { continue };
-            let total = resident + beside + weight.inside(at).into_iter().sum() + moved(at);
+            let at_step = if at == At::Step { copies } else { Bytes::ZERO };
+            let total = resident + beside + weight.inside(at).into_iter().sum() + moved(at) + at_step;
             let name = self.name(at);
             match moments.iter_mut().find(|moment| moment.name == name) {
                 Some(moment) => moment.total = moment.total.max(total),
@@ -249,6 +261,11 @@ impl<'a> Scope<'a> {
             At::Forward => "when forward has ended",
             At::Step => "when the optimizer steps",
         }
+    }
+
+    /// Bytes that are alive beside what is resident while the optimizer steps.
+    fn copies(&self) -> Bytes {
+        states::gradient_copies(self).map_or(Bytes::ZERO, |line| line.bytes)
     }
 
     /// The operations of a block of that kind.

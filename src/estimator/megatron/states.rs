@@ -6,7 +6,9 @@
 
 use super::{Kind, Scope, Step};
 use crate::config::{DataSharding, ParallelLayout, TrainingRun};
+use crate::estimator::host;
 use crate::estimator::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
+use crate::ops::megatron::is_of_adapter;
 use crate::ops::{Dim, EMBEDDING, Role, Shape, Tensor};
 use crate::optimizers::{StateSpec, StateValues, UpdatedParameter};
 use crate::sources::{self, Source};
@@ -21,6 +23,8 @@ pub(super) struct Held<'a> {
     pub expert: bool,
     /// Whether it is a block's, not the embedding's or the head's.
     in_block: bool,
+    /// Whether it learns: beside adapters the model's own parameters do not.
+    pub learns: bool,
 }
 
 impl Held<'_> {
@@ -51,8 +55,11 @@ pub(super) fn held<'a>(scope: &Scope<'a>) -> Vec<Held<'a>> {
             // A tied head on another stage than the embedding is a copy of it.
             let copy = model.embedding.iter().flat_map(|step| step.op.tensors.iter().map(move |tensor| (step.op.name, tensor)));
             let word = copy.into_iter().find(|(_, tensor)| tensor.role == Role::Parameter);
-            found.extend(word.map(|(op, tensor)| Held { op, tensor, count: 1, expert: false, in_block: false }));
+            found.extend(word.map(|(op, tensor)| Held { op, tensor, count: 1, expert: false, in_block: false, learns: true }));
         }
+    }
+    for held in found.iter_mut().filter(|_| scope.run.tuning.freezes_model()) {
+        held.learns = is_of_adapter(held.tensor);
     }
     found
 }
@@ -76,6 +83,7 @@ fn collect<'a>(steps: &'a [Step], count: u64, in_block: bool, found: &mut Vec<He
             count,
             expert: tensor.shape.is_of_experts(),
             in_block,
+            learns: true,
         }));
     }
 }
@@ -94,11 +102,15 @@ pub(super) const fn copies(layout: &ParallelLayout, expert: bool) -> u64 {
 pub(super) fn add(scope: &Scope, detail: bool, lines: &mut Vec<LineItem>) {
     let held = held(scope);
     let states = scope.run.optimizer.spec().states;
+    if scope.run.tuning.freezes_model() {
+        let line = frozen(scope.run);
+        lines.push(per_parameter(scope, held.iter().filter(|held| !held.learns), &line, detail));
+    }
     for line in own_lines(scope.run).into_iter().flatten() {
-        lines.push(per_parameter(scope, &held, &line, detail));
+        lines.push(per_parameter(scope, held.iter().filter(|held| held.learns), &line, detail));
     }
     for state in states {
-        let of = || held.iter().filter(|held| state.serves.includes(&held.updated()));
+        let of = || held.iter().filter(|held| held.learns && state.serves.includes(&held.updated()));
         let values = |held: &Held| match state.values {
             StateValues::EveryElement => held.elements(),
             StateValues::OfElements(values) => values(held.elements()),
@@ -111,6 +123,22 @@ pub(super) fn add(scope: &Scope, detail: bool, lines: &mut Vec<LineItem>) {
         });
     }
 }
+
+/// Copies of gradients in the format of the master weights while the optimizer steps, where main gradients have another
+/// (`_copy_model_grads_to_main_grads`); nothing where the optimizer is in host memory, or under Megatron-FSDP.
+pub(super) fn gradient_copies(scope: &Scope) -> Option<LineItem> {
+    let recipe = scope.run.recipe();
+    let dtype = recipe.master.filter(|master| *master != recipe.gradient)?;
+    let is_elsewhere = host::is_away(scope.job, MemoryKind::OptimizerState) || super::fsdp::moves(scope.job);
+    let note = "Main gradients of 16 bits in the format of the master weights, alive while the optimizer steps.";
+    let line = Line { kind: MemoryKind::OptimizerState, label: GRADIENT_COPIES, dtype, note, source: sources::MEGATRON_CORE };
+    let held = held(scope);
+    let found = per_parameter(scope, held.iter().filter(|held| held.learns), &line, false);
+    (!is_elsewhere && found.bytes > Bytes::ZERO).then_some(LineItem { kind: MemoryKind::Temporary, ..found })
+}
+
+/// The label of that line.
+const GRADIENT_COPIES: &str = "Gradients of the master weights";
 
 /// A line of one value per parameter.
 #[derive(Clone, Copy, Debug)]
@@ -139,16 +167,32 @@ impl Line {
     }
 }
 
-/// Weights, main gradients and master weights of a run.
+/// Weights that stay as they are: each a tensor of its own, in no buffer.
+const fn frozen(run: &TrainingRun) -> Line {
+    let note = "No gradients and no optimizer states.";
+    Line {
+        kind: MemoryKind::Parameter,
+        label: "Frozen weights",
+        dtype: run.recipe().parameter,
+        note,
+        source: sources::MEGATRON_CORE,
+    }
+}
+
+/// Weights that learn, main gradients and master weights of a run.
 fn own_lines(run: &TrainingRun) -> [Option<Line>; 3] {
     let recipe = run.recipe();
     let source = sources::MEGATRON_CORE;
     let line = |kind, label, dtype, note| Some(Line { kind, label, dtype, note, source });
-    let weights = "Every parameter of this rank in the compute format, in one buffer.";
+    let (weights, parameters) = if run.tuning.freezes_model() {
+        ("Adapters", "What learns: small matrices beside frozen layers, in one buffer.")
+    } else {
+        ("Weights", "Every parameter of this rank in the compute format, in one buffer.")
+    };
     let gradients = "One per parameter, in one buffer that stays for the whole training.";
     let master = "An fp32 copy of every weight, updated by the optimizer.";
     [
-        line(MemoryKind::Parameter, "Weights", recipe.parameter, weights),
+        line(MemoryKind::Parameter, weights, recipe.parameter, parameters),
         line(MemoryKind::Gradient, "Main gradients", recipe.gradient, gradients),
         recipe.master.and_then(|dtype| line(MemoryKind::OptimizerState, "Master weights", dtype, master)),
     ]

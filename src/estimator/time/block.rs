@@ -344,7 +344,7 @@ fn learning_share(job: &Job) -> f64 {
     }
     let counted = |with| to_f64(crate::ops::without_products(with).parameters().max(1));
     let with = crate::ops::lowering(job);
-    to_f64(crate::ops::trainable(&with)) / counted(&with)
+    to_f64(super::super::trainable(job, 1)) / counted(&with)
 }
 
 impl Costs {

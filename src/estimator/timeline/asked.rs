@@ -1,7 +1,7 @@
 //! The tensors that a step asks the allocator for, each with its shape and the moments at which it does.
 
 use super::plan::{Plan, Share};
-use super::{Mark, Played, most_loaded, sum};
+use super::{Mark, Played, most_loaded, optimizer, sum};
 use crate::config::{Job, TrainingRun};
 use crate::estimator::law::bytes;
 use crate::estimator::{accompanied_run, megatron_run, played_run};
@@ -236,7 +236,8 @@ fn of_states(played: &Played<'_>, state: &State, is_alone: bool) -> Vec<AskedTen
 
 /// The temporaries of the optimizer's step, a tensor for each parameter that learns; none where it needs none.
 fn of_temporaries(played: &Played<'_>, state: &State, is_alone: bool) -> Vec<AskedTensor> {
-    if super::optimizer::temporaries(&played.tape, &played.plan).acts().is_empty() {
+    let learned = optimizer::learned(&played.tape, &played.plan);
+    if optimizer::temporaries(&learned, &played.plan).acts().is_empty() {
         return Vec::new();
     }
     let step = played.marks.iter().find(|mark| mark.segment.when == When::Step);

@@ -2,6 +2,7 @@
 
 use super::ground::{self, Ground};
 use super::groups::{GRADIENT_BUCKETS, REDUCTION_BUCKET};
+use super::plan::Plan;
 use super::{Mark, Played, ledger_kind};
 use crate::estimator::ledger::{Certainty, LineItem, TensorLine, sort_by_kind};
 use crate::estimator::states::GATHERED_WEIGHTS;
@@ -19,13 +20,29 @@ struct About {
     certainty: Certainty,
 }
 
+/// What the lines of a plan rest on.
+struct Grounds {
+    ground: Ground,
+    /// How sure gathered weights and reduced gradients are.
+    moved: Certainty,
+    /// Whether ranks share every parameter.
+    sharded: bool,
+}
+
+impl Grounds {
+    fn of(plan: &Plan<'_>) -> Self {
+        Self { ground: Ground::of(plan), moved: ground::movement(plan), sharded: plan.shards().is_some() }
+    }
+}
+
 /// One line for each kind and label, in the order of the kinds.
 pub(super) fn lines(played: &Played<'_>, mark: &Mark) -> Vec<LineItem> {
     let state = played.tape.state();
+    let grounds = Grounds::of(&played.plan);
     let mut lines: Vec<LineItem> = Vec::with_capacity(32);
     for alive in alive_at(played, mark).iter().filter(|alive| alive.here > 0) {
         let Some(storage) = state.storages.get(alive.storage) else { continue };
-        add(&mut lines, &state, storage, (alive.kind, alive.here), &about(played, mark, &state, storage, alive.kind));
+        add(&mut lines, &state, storage, (alive.kind, alive.here), &about(played, mark, &grounds, (storage, alive.kind)));
     }
     // A rank may have no part of a parameter.
     for line in &mut lines {
@@ -188,7 +205,8 @@ fn add(lines: &mut Vec<LineItem>, state: &State, storage: &Storage, (kind, count
     let op = state.op_name(storage.op).0;
     let shape = state.shape(storage.form);
     let alike = |tensor: &&mut TensorLine| {
-        let names = std::ptr::eq(tensor.op, op) && std::ptr::eq(tensor.name, storage.name);
+        // Most tensors of a line belong to one operation.
+        let names = std::ptr::eq(tensor.name, storage.name) && std::ptr::eq(tensor.op, op);
         names && tensor.dtype == storage.dtype && tensor.shape.is(&shape)
     };
     match line.tensors.iter_mut().find(alike) {
@@ -201,11 +219,10 @@ fn add(lines: &mut Vec<LineItem>, state: &State, storage: &Storage, (kind, count
 }
 
 /// What a storage's line is called and said about.
-fn about(played: &Played<'_>, mark: &Mark, state: &State, storage: &Storage, kind: Kind) -> About {
-    let (op, source) = state.op_name(storage.op);
-    let ground = Ground::of(&played.plan);
-    let (exact, played_out, moved) = (Certainty::Exact, ground.certainty(), ground::movement(&played.plan));
-    let sharded = played.plan.shards().is_some();
+fn about(played: &Played<'_>, mark: &Mark, grounds: &Grounds, (storage, kind): (&Storage, Kind)) -> About {
+    let (op, source) = played.tape.state().op_name(storage.op);
+    let Grounds { ground, moved, sharded } = *grounds;
+    let (exact, played_out) = (Certainty::Exact, ground.certainty());
     let (label, note, source, certainty) = match kind {
         Kind::Parameter if played.plan.with.tuning.freezes_model() => of_tuning(storage),
         Kind::Parameter if sharded => {

@@ -5,6 +5,7 @@
 //! played a few times and stand for their like: every repetition adds the same, so its highest moment is in the first or in the last.
 
 mod asked;
+mod beside;
 mod build;
 mod coordinator;
 mod evaluation;
@@ -25,9 +26,10 @@ use super::ledger::{LineItem, MemoryKind};
 use super::stage::{self, Stage};
 use super::{Moment, overhead};
 use crate::config::{Job, TrainingRun};
-use crate::ops::tape::{Entry, KINDS, Kind, Segment, State, Storage, Tape, Totals, When};
+use crate::ops::tape::{Entry, KINDS, Kind, Segment, Tape, Totals, When};
 use crate::units::Bytes;
 pub use asked::{AskedMoment, AskedTensor, asked_tensors};
+use beside::{Beside, add_blocks};
 pub use groups::{GRADIENT_REDUCTION, REDUCTION_BUCKET};
 pub(super) use moments::moments;
 pub(super) use plan::is_played;
@@ -128,6 +130,7 @@ impl<'a> Played<'a> {
         add_blocks(&mut beside, &state, &self.beside.standing, 1);
         let mut marks = std::mem::take(&mut self.marks);
         marks.clear();
+        marks.reserve(state.segments.len());
         let steps = state.segments.iter().filter(|segment| segment.when != When::Before);
         for (segment, elsewhere) in steps.zip(&self.beside.elsewhere) {
             let times = if segment.when == When::Step { 1 } else { self.plan.times(segment.layer) };
@@ -204,6 +207,9 @@ impl<'a> Played<'a> {
             *retained = end - start;
         }
         let others = i128::from(self.plan.stage.in_flight.saturating_sub(1));
+        if others == 0 {
+            return;
+        }
         let more = self.retained.map(|bytes| bytes * others);
         for mark in &mut self.marks {
             for moment in [&mut mark.start, &mut mark.peak, &mut mark.end] {
@@ -331,53 +337,12 @@ impl<'a> Played<'a> {
     }
 }
 
-/// A storage, and how many blocks that were not played have its like.
-type Like = (u32, u64);
-
-/// What the blocks that were not played hold beside those that were. It follows from what happens, not from sizes.
-struct Beside {
-    /// What stands from the start: parameters, states and gradients.
-    standing: Vec<Like>,
-    /// What they made and each stretch of the step frees far from them: cast weights that autocast kept for the whole forward.
-    ///
-    /// What a block leaves to its neighbour is freed once for every repetition, there, and counted with the stretch.
-    elsewhere: Vec<Vec<Like>>,
-}
-
-impl Beside {
-    fn of(state: &State, before: usize, plan: &Plan<'_>) -> Self {
-        let others = |storage: &Storage| plan.times(storage.layer).saturating_sub(1);
-        let stays = |storage: &Storage| storage.refs > 0 || storage.born == Kind::Gradient;
-        let first = state.storages.iter().zip(0..).take(before).filter(|(storage, _)| stays(storage));
-        let standing = first.map(|(storage, id)| (id, others(storage))).filter(|(_, others)| *others > 0).collect();
-        let freed = |segment: &Segment, entry: &Entry| {
-            let Entry::Freed(id) = entry else { return None };
-            let storage = usize::try_from(*id).ok().and_then(|at| state.storages.get(at))?;
-            Some((*id, others(storage))).filter(|(_, others)| *others > 0 && storage.layer.abs_diff(segment.layer) > 1)
-        };
-        let far = |segment: &Segment| {
-            let entries = state.log.get(segment.begins..segment.ends).unwrap_or_default();
-            entries.iter().filter_map(|entry| freed(segment, entry)).collect()
-        };
-        let elsewhere = state.segments.iter().filter(|segment| segment.when != When::Before).map(far).collect();
-        Self { standing, elsewhere }
-    }
-}
-
-/// Adds (1) or takes off (-1) storages of blocks that were not played.
-fn add_blocks(beside: &mut Totals, state: &State, blocks: &[Like], sign: i128) {
-    for (id, others) in blocks {
-        let Some(storage) = usize::try_from(*id).ok().and_then(|at| state.storages.get(at)) else { continue };
-        let kind = if sign > 0 { storage.born } else { storage.kind };
-        if let Some(bytes) = beside.get_mut(kind as usize) {
-            *bytes += sign * i128::from(storage.bytes) * i128::from(*others);
-        }
-    }
-}
-
 /// `beside` after a stretch has been repeated so often more.
 fn grown(beside: &Totals, start: &Totals, end: &Totals, times: u64) -> Totals {
     let mut more = *beside;
+    if times == 0 {
+        return more;
+    }
     for ((more, start), end) in more.iter_mut().zip(start).zip(end) {
         *more += (end - start) * i128::from(times);
     }

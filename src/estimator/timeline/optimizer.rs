@@ -19,17 +19,25 @@ const MASTER_WEIGHTS: &str = "Master weights";
 /// One kind of state: its name, elements, format and source.
 type StateOf = (&'static str, u64, DType, Source);
 
+/// The parameters that learn, as the optimizer sees what this rank keeps of them.
+pub(super) fn learned(tape: &Tape, plan: &Plan<'_>) -> Vec<UpdatedParameter> {
+    let state = tape.state();
+    let mut learned = Vec::with_capacity(state.parameters.len());
+    learned.extend(state.parameters.iter().filter(|found| !found.idle).map(|found| updated(&state, plan, found)));
+    learned
+}
+
 /// The states of the optimizer, each in one piece, since none changes during the step.
-pub(super) fn amounts(tape: &Tape, plan: &Plan<'_>) -> Vec<StateOf> {
+pub(super) fn amounts(learned: &[UpdatedParameter], plan: &Plan<'_>) -> Vec<StateOf> {
     if plan.away.optimizer {
         return Vec::new();
     }
-    let (state, ranks) = (tape.state(), ranks(plan));
+    let ranks = ranks(plan);
     let share = |values: u64| values.div_ceil(ranks);
-    let all = share(sum(&state, plan, Served::All, |parameter| parameter.elements));
-    let of_paged = |served| share(sum_with_paged(&state, plan, served, |parameter| parameter.elements));
+    let all = share(sum(learned, plan, Served::All, |parameter| parameter.elements));
+    let of_paged = |served| share(sum_with_paged(learned, served, |parameter| parameter.elements));
     let specs = plan.optimizer.spec().states;
-    let own = state.parameters.iter().filter(|parameter| !parameter.idle).find_map(|parameter| plan.own_format(parameter));
+    let own = learned.iter().find_map(|parameter| parameter.own_format);
     let mut amounts: Vec<StateOf> = Vec::with_capacity(specs.len() + 1);
     if let Some(master) = plan.recipe.master {
         amounts.push((MASTER_WEIGHTS, all, master, sources::ZERO_2020));
@@ -37,19 +45,19 @@ pub(super) fn amounts(tape: &Tape, plan: &Plan<'_>) -> Vec<StateOf> {
     for spec in specs {
         let elements = || match spec.serves {
             Served::All => all,
-            Served::Nothing | Served::Those(_) => share(sum(&state, plan, spec.serves, |parameter| parameter.elements)),
+            Served::Nothing | Served::Those(_) => share(sum(learned, plan, spec.serves, |parameter| parameter.elements)),
         };
         let values = match spec.values {
             StateValues::EveryElement => elements(),
             StateValues::OfElements(values) => values(of_paged(spec.serves)),
-            StateValues::OfShape(values) => share(sum_with_paged(&state, plan, spec.serves, values)),
+            StateValues::OfShape(values) => share(sum_with_paged(learned, spec.serves, values)),
         };
         let mut push = |values, format: StateFormat| {
             amounts.push((spec.label, values, format.dtype(plan.recipe.optimizer_state), spec.source));
         };
         let apart = own.filter(|_| spec.format == StateFormat::Recipe).map(|own| {
             let elements = |parameter: &UpdatedParameter| if parameter.own_format.is_some() { parameter.elements } else { 0 };
-            (own, share(sum(&state, plan, spec.serves, elements)))
+            (own, share(sum(learned, plan, spec.serves, elements)))
         });
         push(values.saturating_sub(apart.map_or(0, |(_, values)| values)), spec.format);
         if let Some((own, values)) = apart {
@@ -60,16 +68,16 @@ pub(super) fn amounts(tape: &Tape, plan: &Plan<'_>) -> Vec<StateOf> {
 }
 
 /// Takes the memory of the states.
-pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -> Vec<Var<'t>> {
+pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>, learned: &[UpdatedParameter], shares: &mut Shares) -> Vec<Var<'t>> {
     tape.begin(When::Before, 0, Kind::OptimizerState);
     if plan.is_coordinated() {
-        return states_of_sub_groups(tape, plan);
+        return states_of_sub_groups(tape, plan, learned);
     }
     if plan.singly && ranks(plan) == 1 {
-        return states_of_each(tape, plan);
+        return states_of_each(tape, plan, learned);
     }
     let mut held: Vec<Var<'_>> = Vec::with_capacity(5);
-    for (number, (name, elements, dtype, source)) in amounts(tape, plan).into_iter().enumerate() {
+    for (number, (name, elements, dtype, source)) in amounts(learned, plan).into_iter().enumerate() {
         if plan.singly && plan.builds_vector() && name == MASTER_WEIGHTS {
             continue;
         }
@@ -81,25 +89,21 @@ pub(super) fn states<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -
     let counted = plan.optimizer.spec().counts_steps;
     if !matches!(counted, Served::Nothing) && !plan.away.optimizer && counts_on_device(plan) {
         tape.at("Step counters", sources::PYTORCH_AUTOGRAD);
-        let tensors = sum(&tape.state(), plan, counted, |_| 1);
+        let tensors = sum(learned, plan, counted, |_| 1);
         held.push(tape.lump("one number per parameter tensor", (Kind::Buffer, tensors, DType::Fp32)));
     }
     held
 }
 
 /// The states of one parameter after the other, as `_init_group` makes them before the first update: the step counter first.
-fn states_of_each<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Vec<Var<'t>> {
+fn states_of_each<'t>(tape: &'t Tape, plan: &Plan<'_>, learned: &[UpdatedParameter]) -> Vec<Var<'t>> {
     if plan.away.optimizer {
         return Vec::new();
     }
     let spec = plan.optimizer.spec();
-    let parameters: Vec<_> = {
-        let state = tape.state();
-        let learned = state.parameters.iter().filter(|found| is_updated(found));
-        learned.map(|found| (updated(&state, plan, found, 1), is_paged(plan, found))).collect()
-    };
-    let mut held = Vec::with_capacity(3 * parameters.len());
-    for (parameter, paged) in &parameters {
+    let mut held = Vec::with_capacity(3 * learned.len());
+    for parameter in learned.iter().filter(|parameter| is_updated(parameter)) {
+        let paged = is_paged(plan, parameter);
         if counts_on_device(plan) && spec.counts_steps.includes(parameter) {
             tape.at("Step counters", sources::PYTORCH_AUTOGRAD);
             held.push(tape.lump("number of steps", (Kind::Buffer, 1, DType::Fp32)));
@@ -108,7 +112,7 @@ fn states_of_each<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Vec<Var<'t>> {
             tape.at("Master weights", sources::ZERO_2020);
             held.push(tape.lump("master weight", (Kind::OptimizerState, parameter.elements, master)));
         }
-        let kept = |state: &&StateSpec| state.serves.includes(parameter) && !(*paged && state.values.are_paged());
+        let kept = |state: &&StateSpec| state.serves.includes(parameter) && !(paged && state.values.are_paged());
         for state in spec.states.iter().filter(kept) {
             let values = match state.values {
                 StateValues::EveryElement => parameter.elements,
@@ -134,13 +138,13 @@ fn counts_on_device(plan: &Plan<'_>) -> bool {
 }
 
 /// Whether the optimizer updates something of a parameter on this rank.
-const fn is_updated(parameter: &Parameter) -> bool {
-    !parameter.idle && parameter.kept > 0
+const fn is_updated(parameter: &UpdatedParameter) -> bool {
+    parameter.elements > 0
 }
 
 /// Whether a paged optimizer keeps the states of a parameter in pages.
-fn is_paged(plan: &Plan<'_>, parameter: &Parameter) -> bool {
-    plan.with.tuning.paged_optimizer && parameter.kept >= PAGED_FROM
+const fn is_paged(plan: &Plan<'_>, parameter: &UpdatedParameter) -> bool {
+    plan.with.tuning.paged_optimizer && parameter.elements >= PAGED_FROM
 }
 
 /// Among how many ranks states are dealt out: stages 1 and 2 deal out all parameters as one long vector; shards of stage 3 and FSDP are
@@ -150,8 +154,8 @@ fn ranks(plan: &Plan<'_>) -> u64 {
     if shared { plan.ranks.max(1) } else { 1 }
 }
 
-/// A parameter of the tape as the optimizer sees it, shared out among so many ranks.
-fn updated(state: &State, plan: &Plan<'_>, parameter: &Parameter, ranks: u64) -> UpdatedParameter {
+/// A parameter of the tape as the optimizer sees it.
+fn updated(state: &State, plan: &Plan<'_>, parameter: &Parameter) -> UpdatedParameter {
     let in_block = parameter.layer > 0 && parameter.layer < plan.head();
     let kept = usize::try_from(parameter.storage).ok().and_then(|at| state.storages.get(at));
     let name = kept.map_or("", |storage| storage.name);
@@ -162,39 +166,29 @@ fn updated(state: &State, plan: &Plan<'_>, parameter: &Parameter, ranks: u64) ->
     } else {
         whole
     };
-    UpdatedParameter { elements: parameter.kept.div_ceil(ranks), own_format: plan.own_format(parameter), ..whole }
+    UpdatedParameter { elements: parameter.kept, own_format: plan.own_format(parameter), ..whole }
 }
 
 /// A sum over all parameters whose states stay on the device and are among those served.
-fn sum(state: &State, plan: &Plan<'_>, served: Served, of: impl Fn(&UpdatedParameter) -> u64) -> u64 {
-    sum_of(state, plan, served, of, |parameter| !is_paged(plan, parameter))
+fn sum(learned: &[UpdatedParameter], plan: &Plan<'_>, served: Served, of: impl Fn(&UpdatedParameter) -> u64) -> u64 {
+    sum_with_paged(learned, served, |parameter| if is_paged(plan, parameter) { 0 } else { of(parameter) })
 }
 
 /// The same over parameters whose states are paged, too: states that are not as large as the parameter stay on the device.
-fn sum_with_paged(state: &State, plan: &Plan<'_>, served: Served, of: impl Fn(&UpdatedParameter) -> u64) -> u64 {
-    sum_of(state, plan, served, of, |_| true)
-}
-
-fn sum_of(
-    state: &State,
-    plan: &Plan<'_>,
-    served: Served,
-    of: impl Fn(&UpdatedParameter) -> u64,
-    counts: impl Fn(&Parameter) -> bool,
-) -> u64 {
-    let learned = state.parameters.iter().filter(|parameter| !parameter.idle && counts(parameter));
-    let updated = learned.map(|parameter| updated(state, plan, parameter, 1)).filter(|parameter| served.includes(parameter));
-    updated.map(|parameter| of(&parameter).saturating_mul(parameter.times)).fold(0, u64::saturating_add)
+fn sum_with_paged(learned: &[UpdatedParameter], served: Served, of: impl Fn(&UpdatedParameter) -> u64) -> u64 {
+    let updated = learned.iter().filter(|parameter| served.includes(parameter));
+    updated.map(|parameter| of(parameter).saturating_mul(parameter.times)).fold(0, u64::saturating_add)
 }
 
 /// The memory that the step takes and frees.
-pub(super) fn temporaries(tape: &Tape, plan: &Plan<'_>) -> StepTemporaries {
+pub(super) fn temporaries(learned: &[UpdatedParameter], plan: &Plan<'_>) -> StepTemporaries {
     let mut step = StepTemporaries::new(plan.recipe.optimizer_state, plan.singly);
     if !plan.away.optimizer {
-        let (state, ranks) = (tape.state(), ranks(plan));
+        let ranks = ranks(plan);
+        let share = |found: &UpdatedParameter| UpdatedParameter { elements: found.elements.div_ceil(ranks), ..*found };
+        let mut updated = Vec::with_capacity(learned.len());
         // Played together, a rank's part of a parameter may be of no elements: other ranks have some.
-        let learned = state.parameters.iter().filter(|found| if plan.singly { is_updated(found) } else { !found.idle });
-        let updated: Vec<_> = learned.map(|found| updated(&state, plan, found, ranks)).collect();
+        updated.extend(learned.iter().filter(|found| !plan.singly || is_updated(found)).map(share));
         (plan.optimizer.spec().temporaries)(plan.implementation, &updated, &mut step);
     }
     step
@@ -204,20 +198,20 @@ pub(super) fn temporaries(tape: &Tape, plan: &Plan<'_>) -> StepTemporaries {
 ///
 /// A rank's gradients are joined, copied into the format of the master weights, and stay so until the states are updated
 /// (`step` in deepspeed/runtime/zero/stage_1_and_2.py; stage3.py goes through sub-groups of `sub_group_size`).
-pub(super) fn upcast(tape: &Tape, plan: &Plan<'_>) -> u64 {
+pub(super) fn upcast(learned: &[UpdatedParameter], plan: &Plan<'_>) -> u64 {
     let by_deepspeed = plan.buckets.0.is_of_stated_size() && plan.sharding.shards_gradients();
     // Stage 3 joins gradients whatever their format.
     let is_wide = |master: DType| master == plan.recipe.gradient && plan.buckets.0 != Buckets::Lasting;
     if !by_deepspeed || plan.away.optimizer || plan.recipe.master.is_none_or(is_wide) {
         return 0;
     }
-    let all = sum(&tape.state(), plan, Served::All, |parameter| parameter.elements).div_ceil(ranks(plan));
+    let all = sum(learned, plan, Served::All, |parameter| parameter.elements).div_ceil(ranks(plan));
     if plan.buckets.0 == Buckets::Lasting { all.min(plan.library.sub_group_size) } else { all }
 }
 
 /// Joins and upcasts gradients. What is returned stays until the end of the step.
-fn upcasted<'t>(tape: &'t Tape, plan: &Plan<'_>, shares: &mut Shares) -> Option<Var<'t>> {
-    let elements = if plan.singly && (plan.builds_vector() || plan.is_coordinated()) { 0 } else { upcast(tape, plan) };
+fn upcasted<'t>(tape: &'t Tape, plan: &Plan<'_>, learned: &[UpdatedParameter], shares: &mut Shares) -> Option<Var<'t>> {
+    let elements = if plan.singly && (plan.builds_vector() || plan.is_coordinated()) { 0 } else { upcast(learned, plan) };
     let master = plan.recipe.master.filter(|_| elements > 0)?;
     let mut take = |name, dtype| {
         let lump = tape.lump(name, (Kind::Temporary, elements, dtype));
@@ -280,8 +274,8 @@ pub(super) fn sub_groups(plan: &Plan<'_>, pieces: Vec<u64>) -> Vec<u64> {
 }
 
 /// The states of stage 3's sub-groups, but master weights, which were made before the first step.
-fn states_of_sub_groups<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Vec<Var<'t>> {
-    let pieces = tape.state().parameters.iter().filter(|found| !found.idle).map(|found| found.kept).collect();
+fn states_of_sub_groups<'t>(tape: &'t Tape, plan: &Plan<'_>, learned: &[UpdatedParameter]) -> Vec<Var<'t>> {
+    let pieces = learned.iter().map(|found| found.elements).collect();
     let spec = plan.optimizer.spec();
     let mut held = Vec::new();
     for elements in sub_groups(plan, pieces) {
@@ -301,12 +295,12 @@ fn states_of_sub_groups<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Vec<Var<'t>> {
 }
 
 /// Plays the step.
-pub(super) fn step(tape: &Tape, plan: &Plan<'_>, shares: &mut Shares) {
+pub(super) fn step(tape: &Tape, plan: &Plan<'_>, learned: &[UpdatedParameter], shares: &mut Shares) {
     tape.begin(When::Step, 0, Kind::Temporary);
     tape.at("Optimizer step", sources::PYTORCH_AUTOGRAD);
-    let _upcast = upcasted(tape, plan, shares);
+    let _upcast = upcasted(tape, plan, learned, shares);
     let mut taken: Vec<Option<Var<'_>>> = Vec::new();
-    for act in temporaries(tape, plan).acts() {
+    for act in temporaries(learned, plan).acts() {
         match *act {
             StepAct::Taken { name, elements, format } => {
                 let lump = tape.lump(name, (Kind::Temporary, elements, format.dtype(plan.recipe.optimizer_state)));

@@ -121,7 +121,8 @@ fn made<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Made<'t> {
 pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     let mut shares = Shares::with_capacity(32);
     let Made { ends, layers, ids, .. } = &made(tape, plan);
-    let _states = optimizer::states(tape, plan, &mut shares);
+    let learned = optimizer::learned(tape, plan);
+    let _states = optimizer::states(tape, plan, &learned, &mut shares);
     let groups = Groups::new(tape, plan);
     if plan.has_gradients_before() || groups.shares_stand() {
         tape.at("Gradients", sources::PYTORCH_AUTOGRAD);
@@ -133,7 +134,7 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     }
     let before = tape.state().storages.len();
     micro_batch(tape, plan, (ends, layers, &groups), ids);
-    optimizer::step(tape, plan, &mut shares);
+    optimizer::step(tape, plan, &learned, &mut shares);
     tape.close();
     shares.append(&mut groups.shares());
     (before, shares)
@@ -143,7 +144,8 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
 pub(super) fn evaluate(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     let mut shares = Shares::with_capacity(32);
     let Made { ends, layers, ids, .. } = &made(tape, plan);
-    let _states = optimizer::states(tape, plan, &mut shares);
+    let learned = optimizer::learned(tape, plan);
+    let _states = optimizer::states(tape, plan, &learned, &mut shares);
     let groups = Groups::new(tape, plan);
     let before = tape.state().storages.len();
     evaluated(tape, plan, (ends, layers, &groups), ids);
@@ -229,10 +231,11 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     let mut shares = Shares::new();
     let upcast = groups.bucket.as_ref().and_then(|bucket| optimizer::ready(tape, plan, bucket));
     let ready = length();
-    let _states = optimizer::states(tape, plan, &mut shares);
+    let learned = optimizer::learned(tape, plan);
+    let _states = optimizer::states(tape, plan, &learned, &mut shares);
     let states = length();
     groups.end_micro_batches();
-    optimizer::step(tape, plan, &mut shares);
+    optimizer::step(tape, plan, &learned, &mut shares);
     drop(upcast);
     if !plan.keeps_gradients {
         tape.zero_gradients();

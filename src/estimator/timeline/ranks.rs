@@ -43,9 +43,10 @@ impl<'a> Played<'a> {
         }
         self.plan = plan;
         let plan = &self.plan;
-        let (groups, states) = (groups::sizes(&self.tape, plan), optimizer::amounts(&self.tape, plan));
-        let temporaries: Vec<u64> = optimizer::temporaries(&self.tape, plan).sizes().collect();
-        let (upcast, cut) = (optimizer::upcast(&self.tape, plan), groups::cut(&self.tape, plan));
+        let learned = optimizer::learned(&self.tape, plan);
+        let (groups, states) = (groups::sizes(&self.tape, plan), optimizer::amounts(&learned, plan));
+        let temporaries: Vec<u64> = optimizer::temporaries(&learned, plan).sizes().collect();
+        let (upcast, cut) = (optimizer::upcast(&learned, plan), groups::cut(&self.tape, plan));
         let group = |tag: u16| groups.get(usize::from(tag)).copied().unwrap_or_default();
         let elements = |share: Share| match share {
             Share::Kept(tag) => group(tag).kept,

@@ -6,7 +6,12 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["arcee"],
     class: "Arcee",
-    modules: &Modules::GENERIC,
+    modules: &Modules {
+        model_type: "arcee",
+        choice: FamilyChoice { rank: 47, word: "arcee", label: "Arcee" },
+        shape: Some(ShapeRule { mlp: MlpKind::Plain, ..ShapeRule::PLAIN }),
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([2560, 18_432], 32, 32, 32_000, 4096),
     mlp: MlpKind::Plain,
     act: HiddenAct::Relu2,

@@ -7,7 +7,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["glm"],
     class: "Glm",
     labels: &[("glm", "GLM")],
-    modules: &Modules::GENERIC,
+    modules: &Modules {
+        model_type: "glm",
+        choice: FamilyChoice { rank: 49, word: "glm", label: "GLM" },
+        shape: Some(ShapeRule { mlp_bias: Some(false), ..ShapeRule::PLAIN }),
+        ..*super::glm4::FAMILY.modules
+    },
     norms: Norms::Are(2),
     ..super::glm4::FAMILY
 };

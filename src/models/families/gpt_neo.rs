@@ -8,7 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "GPTNeo",
     labels: &[("gpt_neo", "GPT-Neo")],
     // Its local layers cache the whole text all the same.
-    not_looked_at: &["window_size", "attention_layers"],
+    not_looked_at: &["window_size", "attention_layers", "attention_types"],
     inner: InnerWidth::Stated(&["intermediate_size"]),
     sizes: Sizes::of([2048, 0], 24, 16, 50_257, 2048),
     modules: &Modules::GENERIC,

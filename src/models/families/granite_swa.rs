@@ -19,7 +19,9 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     sizes: Sizes::of([2560, 8192], 24, 20, 100_352, 8192).kv(4),
     tied: true,
-    window: Window::AllButFirstOfEach { period: 4, window: 128 },
+    window: Window::Where { slides: |layer, _| !layer.is_multiple_of(4), window: 128 },
     sinks: true,
+    // Bases of rotation change no size.
+    not_looked_at: &["layer_rope_theta"],
     ..super::granite::FAMILY
 };

@@ -7,7 +7,14 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["granitemoe"],
     class: "GraniteMoe",
     labels: &[("granitemoe", "Granite MoE")],
-    modules: &Modules::GENERIC,
+    modules: &Modules {
+        model_type: "granitemoe",
+        choice: FamilyChoice { rank: 43, word: "granite-moe", label: "Granite MoE" },
+        feed_forward: FeedForwardStyle::JointGateAndUp,
+        experts: ExpertModules { scores: RouterScores::SoftmaxOfPickedInFp32, router_first: true, ..ExpertModules::PLAIN },
+        shape: Some(ShapeRule { experts: ExpertsRule::Optional, mlp_bias: Some(false), ..ShapeRule::PLAIN }),
+        ..*super::granite::FAMILY.modules
+    },
     mlp_bias: Flag::Is(false),
     experts: Some(Experts::of(8, 2)),
     ..super::granite::FAMILY

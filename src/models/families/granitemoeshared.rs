@@ -8,7 +8,14 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["granitemoeshared"],
     class: "GraniteMoeShared",
     labels: &[("granitemoeshared", "Granite MoE")],
-    modules: &Modules::GENERIC,
+    modules: &Modules {
+        model_type: "granitemoeshared",
+        choice: FamilyChoice { rank: 44, word: "granite-moe-shared", label: "Granite MoE with shared experts" },
+        feed_forward: FeedForwardStyle::JointGateAndUp,
+        experts: ExpertModules { scores: RouterScores::SoftmaxOfPickedInFp32, router_first: true, ..ExpertModules::PLAIN },
+        shape: Some(ShapeRule { experts: ExpertsRule::Optional, mlp_bias: Some(false), ..ShapeRule::PLAIN }),
+        ..*super::granite::FAMILY.modules
+    },
     mlp_bias: Flag::Is(false),
     output_bias: ATTENTION_BIAS,
     experts: Some(Experts { may_share: true, ..Experts::of(8, 2) }),

@@ -8,6 +8,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["minimax", "minimax_text_01", "minimax_m1"],
     class: "MiniMax",
     labels: &[("minimax", "MiniMax"), ("minimax_m1", "MiniMax-M1")],
+    // Tokens of a step of lightning attention.
+    not_looked_at: &["block_size"],
     sizes: Sizes::of([4096, 14_336], 32, 32, 32_000, 131_072).kv(8),
     experts: Some(Experts::of(8, 2)),
     states: Some(States::of(MixerKind::Minimax, Attends::Alternate, [0; 5])),

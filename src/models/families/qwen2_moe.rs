@@ -7,7 +7,13 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["qwen2_moe"],
     class: "Qwen2Moe",
     attention_bias: Flag::Key("qkv_bias", true),
-    modules: &Modules::GENERIC,
+    modules: &Modules {
+        model_type: "qwen2_moe",
+        choice: FamilyChoice { rank: 53, word: "qwen2-moe", label: "Qwen2 MoE" },
+        mask_for_each_kind: false,
+        shape: Some(ShapeRule { experts: ExpertsRule::Any, ..ShapeRule::PLAIN }),
+        ..*super::qwen2::FAMILY.modules
+    },
     sizes: Sizes::of([2048, 5632], 24, 16, 151_936, 32_768).kv(16),
     experts: Some(Experts {
         width: 1408,

@@ -7,6 +7,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["smollm3"],
     class: "SmolLM3",
     labels: &[("smollm3", "SmolLM3")],
+    // Layers without rotation hold as much.
+    not_looked_at: &["no_rope_layers", "no_rope_layer_interval"],
     sizes: Sizes::of([2048, 11_008], 36, 16, 128_256, 32_768).kv(4),
     tied: true,
     window: Window::FromIfUsed,

@@ -69,7 +69,7 @@ impl Rank<'_> {
             }
             (Some(joint), None) => {
                 let widths = Widths::of([self.heads(), self.kv_heads()], [value; 2]);
-                let mut steps = vec![self.projections(&widths, &joint, joint.columns.1.saturating_sub(output.depth.1))];
+                let mut steps = self.projections(&widths, &joint, joint.columns.1.saturating_sub(output.depth.1));
                 steps.extend(has(ops, "Query and key norm").then(|| self.head_norms(value)));
                 (steps, widths)
             }
@@ -77,7 +77,9 @@ impl Rank<'_> {
         };
         steps.push(self.core(&widths));
         let input = self.saved("attention output", self.all(), widths.output);
-        steps.push(self.row(&OUTPUT, &Linear { depth: widths.output, ..output }, input));
+        let output = Linear { depth: widths.output, ..output };
+        steps.push(self.row(&OUTPUT, &output, input));
+        steps.extend(self.beside_row(&OUTPUT, &output, input));
         steps.push(self.bias_dropout_add("Attention residual"));
         steps
     }
@@ -89,12 +91,14 @@ impl Rank<'_> {
 
     /// With fewer key/value heads than ranks every rank multiplies an equal part of the columns of keys and values; the heads are gathered
     /// afterwards, and each rank works with one (`get_query_key_value_tensors`, core 0.16).
-    fn projections(&self, widths: &Widths, joint: &Linear, of_keys: u64) -> Step {
+    fn projections(&self, widths: &Widths, joint: &Linear, of_keys: u64) -> Vec<Step> {
         let shared = self.t() > self.model.num_key_value_heads;
         let keys = if shared { of_keys.div_ceil(self.t()) } else { widths.keys.1.saturating_add(widths.values.1) };
         let columns = Dim("q+k+v width", widths.queries.1.saturating_add(keys));
         let norm = (true, [self.block_input(), self.hidden("normed input")]);
-        self.column(&PROJECTIONS, &Linear { columns, ..*joint }, Some(&norm))
+        let joint = Linear { columns, ..*joint };
+        let step = self.column(&PROJECTIONS, &joint, Some(&norm));
+        [step].into_iter().chain(self.beside_column(&PROJECTIONS, &joint)).collect()
     }
 
     /// Norms over single heads: they save queries and keys as projected.
@@ -170,7 +174,8 @@ impl Rank<'_> {
     /// FlashAttention's package works in `[b, s, a, d]`, its output is copied back to `[s, b, a·d]`. Context parallelism keeps the output
     /// as the ring or the exchange of heads made it (Transformer Engine, `context_parallel.py`).
     fn kept_by_kernel(&self, widths: &Widths) -> Vec<Tensor> {
-        let apart = !self.options().fused_attention || self.layout.cp() > 1;
+        // Where the projection does not keep what it reads, the kernel alone keeps its output.
+        let apart = !self.options().fused_attention || self.layout.cp() > 1 || !self.keeps_input(OUTPUT.2);
         let output = || self.saved("attention output in the kernel's layout", self.all(), widths.output);
         let log_sum_exp = tensor("log-sum-exp", Role::Saved, [self.b(), self.heads(), self.s()], DType::Fp32);
         [log_sum_exp].into_iter().chain(apart.then(output)).collect()

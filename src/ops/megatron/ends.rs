@@ -28,15 +28,20 @@ impl Rank<'_> {
         let rows = positions.and_then(|table| table.shape.dims().next());
         let positions = rows.map(|rows| self.weight("position embedding", [*rows, self.h()]));
         let step = step("Embedding", Module::Rest).with([self.weight("token embedding", [self.vocabulary(), self.h()])]);
-        let step = step.with(positions).with([always(tensor("token ids", Role::Saved, self.all(), DType::Int64))]);
+        let ids = || always(tensor("token ids", Role::Saved, self.all(), DType::Int64));
+        let step = step.with(positions).with((!self.run.tuning.freezes_embedding()).then(ids));
         let step = step.with(self.options().hidden_dropout.then(|| always(self.hidden_mask())));
         // Rows are read and written; the gradient is a matrix of the table's shape, zeroed, filled and added to the main gradient.
         let table = self.vocabulary().1.saturating_mul(self.model.hidden_size);
         let piece = self.hidden_bytes();
-        let bytes = [piece.saturating_mul(3), piece.saturating_mul(2).saturating_add(table.saturating_mul(12))];
-        let split = [(Collective::ReduceScatter, false, Behind::Nothing), (Collective::AllGather, true, Behind::Nothing)];
-        let messages = self.among_tensor_ranks(split, (Collective::AllReduce, false, Behind::Nothing));
-        step.streams(bytes, [3, 4]).sends(messages)
+        let back = piece.saturating_mul(2).saturating_add(table.saturating_mul(12));
+        let scatter = (Collective::ReduceScatter, false, Behind::Nothing);
+        let whole = (Collective::AllReduce, false, Behind::Nothing);
+        if self.run.tuning.freezes_embedding() && self.run.stack.has_own_schedule() {
+            return step.streams([piece.saturating_mul(3), 0], [3, 0]).sends(self.among_tensor_ranks([scatter], whole));
+        }
+        let messages = self.among_tensor_ranks([scatter, (Collective::AllGather, true, Behind::Nothing)], whole);
+        step.streams([piece.saturating_mul(3), back], [3, 4]).sends(messages)
     }
 
     /// Final norm, output layer, loss.
@@ -54,13 +59,14 @@ impl Rank<'_> {
     fn output_layer(&self) -> Step {
         let (rows, columns, depth) = (self.all(), self.vocabulary(), self.h());
         let own = (!self.model.tie_word_embeddings).then(|| self.weight("output weight", [columns, depth]));
-        let of_weight = tensor("gradient of the weight", Role::Workspace, [columns, depth], self.parameter);
-        let step = step("Output layer", Module::Rest).with(own).with([
-            always(self.hidden("normed output")),
-            self.alive("gradient of the logits", rows, columns),
-            self.gradient_of_input(rows, depth),
-            of_weight,
-        ]);
+        // A frozen one keeps nothing but its weight (`LinearWithFrozenWeight`).
+        let of_weight = || {
+            let gradient = tensor("gradient of the weight", Role::Workspace, [columns, depth], self.parameter);
+            [always(self.hidden("normed output")), gradient]
+        };
+        let learns = (!self.run.tuning.freezes_model()).then(of_weight);
+        let step = step("Output layer", Module::Rest).with(own).with(learns.into_iter().flatten());
+        let step = step.with([self.alive("gradient of the logits", rows, columns), self.gradient_of_input(rows, depth)]);
         let step = step.with(self.splits_tokens().then(|| self.residual_gradient()));
         let (rows, columns, depth, of) = (count(rows), columns.1, depth.1, Operands::Weight);
         let product = Product { count: 1, at_once: 1, rows, columns, depth, of, narrow: false };

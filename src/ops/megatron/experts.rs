@@ -47,8 +47,10 @@ impl Rank<'_> {
     pub fn routed(&self, ops: &[Op]) -> Vec<Step> {
         let Some((up, down)) = joint(ops, "Experts up").zip(joint(ops, "Experts down")) else { return Vec::new() };
         let routed = self.share(&up, &down);
-        let [first, second, third] = self.experts(&routed, [up, down]);
-        vec![self.dispatch(&routed), first, second, third, self.moved(&routed, step("Token combination", Module::Moe))]
+        let mut steps = vec![self.dispatch(&routed)];
+        steps.extend(self.experts(&routed, [up, down]));
+        steps.push(self.moved(&routed, step("Token combination", Module::Moe)));
+        steps
     }
 
     /// Tokens are dealt out evenly, or the busiest rank gets more, at most all of its group's; with padding every expert gets its share
@@ -106,7 +108,7 @@ impl Rank<'_> {
         step.streams([each; 2], [sorts + 2; 2]).sends(messages)
     }
 
-    fn experts(&self, routed: &Routed, whole: [Linear; 2]) -> [Step; 3] {
+    fn experts(&self, routed: &Routed, whole: [Linear; 2]) -> Vec<Step> {
         let Routed { experts, tokens, activation } = *routed;
         let Activation { input, output } = activation;
         let [up, down] = whole.map(|layer| {
@@ -121,10 +123,13 @@ impl Rank<'_> {
         // The activation function multiplies by the router's probability too; without the fused kernel its output is kept for that.
         let weighted = (!self.options().bias_activation_fusion || !activation.is_gated())
             .then(|| activated("activation output before weighting"));
-        [
-            self.of_experts(&UP, &Linear { columns: input, ..up }, (tokens, up_input)),
-            self.activation("Experts, activation function", Module::Moe, tokens, &activation).with(weighted),
-            self.of_experts(&DOWN, &Linear { depth: output, ..down }, (tokens, activated("expert down input"))),
-        ]
+        let (up, down) = (Linear { columns: input, ..up }, Linear { depth: output, ..down });
+        let down_input = activated("expert down input");
+        let mut steps = vec![self.of_experts(&UP, &up, (tokens, up_input))];
+        steps.extend(self.beside_experts(&UP, &up, (tokens, up_input)));
+        steps.push(self.activation("Experts, activation function", Module::Moe, tokens, &activation).with(weighted));
+        steps.push(self.of_experts(&DOWN, &down, (tokens, down_input)));
+        steps.extend(self.beside_experts(&DOWN, &down, (tokens, down_input)));
+        steps
     }
 }

@@ -20,24 +20,29 @@ impl Rank<'_> {
         let normed = self.droppable(self.hidden("normed attention residual"), Module::Mlp);
         let norm = (self.model.norms_per_block >= 2, [self.hidden("attention residual"), normed]);
         let input = self.droppable(self.saved("down input", self.all(), activation.output), Module::Mlp);
-        vec![
-            self.column(&UP, &Linear { columns: activation.input, ..up }, Some(&norm)),
-            self.activation("Activation function", Module::Mlp, self.all(), &activation),
-            self.row(&DOWN, &Linear { depth: activation.output, ..down }, input),
-            self.bias_dropout_add("Feed-forward residual"),
-        ]
+        let (up, down) = (Linear { columns: activation.input, ..up }, Linear { depth: activation.output, ..down });
+        let mut steps = vec![self.column(&UP, &up, Some(&norm))];
+        steps.extend(self.beside_column(&UP, &up));
+        steps.push(self.activation("Activation function", Module::Mlp, self.all(), &activation));
+        steps.push(self.row(&DOWN, &down, input));
+        steps.extend(self.beside_row(&DOWN, &down, input));
+        steps.push(self.bias_dropout_add("Feed-forward residual"));
+        steps
     }
 
     /// Shared experts, a feed-forward layer of their own on the experts' normed input, and the residual sum.
     pub fn shared(&self, ops: &[Op]) -> Vec<Step> {
-        let mut steps = Vec::with_capacity(4);
+        let mut steps = Vec::with_capacity(6);
         if let Some((up, down)) = joint(ops, "Shared experts up").zip(joint(ops, "Shared experts down")) {
             let activation = Activation::between(&up, &down, self.t());
             let input = self.droppable(self.saved("shared down input", self.all(), activation.output), Module::SharedExperts);
             let name = "Shared experts, activation function";
-            steps.push(self.column(&SHARED_UP, &Linear { columns: activation.input, ..up }, None));
+            let (up, down) = (Linear { columns: activation.input, ..up }, Linear { depth: activation.output, ..down });
+            steps.push(self.column(&SHARED_UP, &up, None));
+            steps.extend(self.beside_column(&SHARED_UP, &up));
             steps.push(self.activation(name, Module::SharedExperts, self.all(), &activation));
-            steps.push(self.row(&SHARED_DOWN, &Linear { depth: activation.output, ..down }, input));
+            steps.push(self.row(&SHARED_DOWN, &down, input));
+            steps.extend(self.beside_row(&SHARED_DOWN, &down, input));
         }
         steps.extend((!ops.is_empty()).then(|| self.bias_dropout_add("Feed-forward residual")));
         steps

@@ -75,17 +75,23 @@ impl Rank<'_> {
 
     /// A layer whose columns tensor ranks share, and the norm before it if it has one (`TELayerNormColumnParallelLinear`).
     pub fn column(&self, names: &Names, part: &Linear, norm: Option<&Normed>) -> Step {
-        let mut step = self.linear(names, part, self.all());
-        if let Some((has_weights, saved)) = norm {
+        let (mut step, frozen) = (self.linear(names, part, self.all()), self.run.tuning.freezes_model());
+        if let Some((has_weights, [input, normed])) = norm {
+            // The norm's output is given to an adapter; without one a frozen layer lets it go.
+            let normed = (!frozen || self.is_adapted(names.2)).then_some(*normed);
             step = step.with(self.norm_weights(part.depth).filter(|_| *has_weights));
-            step = step.with(*saved).with(self.statistics(self.local())).norms_hidden(self);
+            step = step.with([*input]).with(normed).with(self.statistics(self.local())).norms_hidden(self);
         }
-        step.with(self.gathered("input, gathered")).with(self.backward(part, self.all())).sends(self.column_messages())
+        let gathered = self.gathered("input, gathered").filter(|_| !frozen);
+        let step = step.with(gathered).with(self.waiting(names.2, self.local(), part.depth));
+        step.with(self.backward(part, self.all())).sends(self.column_messages())
     }
 
     /// A layer that tensor ranks share by what it reads (`TERowParallelLinear`): the gradient of its output is the residual stream's.
     pub fn row(&self, names: &Names, part: &Linear, input: Tensor) -> Step {
-        let step = self.linear(names, part, self.all()).with([input, self.gradient_of_input(self.all(), part.depth)]);
+        let kept = (!self.run.tuning.freezes_model()).then_some(input);
+        let step = self.linear(names, part, self.all()).with(kept).with([self.gradient_of_input(self.all(), part.depth)]);
+        let step = step.with(self.waiting(names.2, self.all(), part.depth));
         let step = step.with(self.gathered("gradient of the output, gathered")).with(self.weight_gradient(part));
         step.sends(self.row_messages())
     }
@@ -107,7 +113,9 @@ impl Rank<'_> {
 
     /// A layer of all experts of this rank, which saves what it reads.
     pub fn of_experts(&self, names: &Names, part: &Linear, (rows, input): (Rows, Tensor)) -> Step {
-        self.linear(names, part, rows).with([input]).with(self.backward(part, rows))
+        let kept = (!self.run.tuning.freezes_model()).then_some(input);
+        let step = self.linear(names, part, rows).with(kept).with(self.waiting(names.2, rows, part.depth));
+        step.with(self.backward(part, rows))
     }
 }
 

@@ -25,6 +25,7 @@
 //! input or has further norms, and without what Megatron-LM's modules lack: attention sinks, gates of shared experts, biases of latent
 //! projections and of the head, norms of the embedding.
 
+mod adapters;
 mod attention;
 mod ends;
 mod experts;
@@ -33,6 +34,7 @@ mod kernels;
 mod layers;
 mod rank;
 
+pub use adapters::{adapter_beside, is_of_adapter};
 pub use rank::GROUPED_STREAMS;
 
 use super::OpList;

@@ -158,7 +158,8 @@ impl Rank<'_> {
     pub fn weight_gradient(&self, part: &Linear) -> Option<Tensor> {
         let Linear { experts, columns, depth, .. } = *part;
         let gradient = |name, dims| Tensor { shape: dims, ..tensor(name, Role::Workspace, [columns, depth], self.parameter) };
-        let apart = !self.options().gradient_accumulation_fusion || !self.options().transformer_engine;
+        let fused = self.options().gradient_accumulation_fusion && self.options().transformer_engine;
+        let apart = !fused && !self.run.tuning.freezes_model();
         let one = || gradient("gradient of the weight", Shape::of([columns, depth]));
         let all = |experts| gradient("gradients of the expert weights", Shape::of([experts, columns, depth]));
         apart.then(|| experts.filter(|_| self.options().moe_grouped_gemm).map_or_else(one, all))
@@ -233,6 +234,13 @@ impl Step {
         }
     }
 
+    /// A product with a matrix that learns beside frozen ones.
+    pub(super) fn learns(mut self, product: Product) -> Self {
+        let works = [product].into_iter().chain(product.backward());
+        self.costs.extend(works.enumerate().map(|(place, work)| Cost { backward: place > 0, work: Work::Product(work) }));
+        self
+    }
+
     /// Bytes that stream through memory, as sums of tensors: forward, backward, and the kernels they take.
     pub(super) fn streams(mut self, bytes: [u64; 2], kernels: [u64; 2]) -> Self {
         for (backward, (bytes, kernels)) in [false, true].into_iter().zip(bytes.into_iter().zip(kernels)) {
@@ -279,7 +287,12 @@ impl Rank<'_> {
 
     /// Messages of `[tokens, hidden_size]` among tensor ranks, in backward or not: where tokens are split, and where they are not.
     pub fn among_tensor_ranks<const N: usize>(&self, split: [Message; N], whole: Message) -> Vec<Cost> {
-        let bytes = self.bytes(count(self.all()).saturating_mul(self.model.hidden_size));
+        self.messages(self.model.hidden_size, split, whole)
+    }
+
+    /// The same of rows of another width.
+    pub fn messages<const N: usize>(&self, width: u64, split: [Message; N], whole: Message) -> Vec<Cost> {
+        let bytes = self.bytes(count(self.all()).saturating_mul(width));
         let cost = |(collective, backward, behind): &Message| {
             let exchange = Exchange { collective: *collective, group: Group::Tensor, bytes, behind: *behind };
             Cost { backward: *backward, work: Work::Exchange(exchange) }
@@ -292,13 +305,13 @@ impl Rank<'_> {
     pub fn column_messages(&self) -> Vec<Cost> {
         let behind = if self.run.overlap.products { Behind::Products } else { Behind::Nothing };
         let gradient = if self.run.overlap.weight_gradient { Behind::WeightGradient } else { Behind::Nothing };
-        let split = [
-            (Collective::AllGather, false, behind),
-            (Collective::ReduceScatter, true, gradient),
-            // The input is gathered again for the weight's gradient, while the input's gradient is computed.
-            (Collective::AllGather, true, gradient),
-        ];
-        self.among_tensor_ranks(split, (Collective::AllReduce, true, gradient))
+        let [first, second] = [(Collective::AllGather, false, behind), (Collective::ReduceScatter, true, gradient)];
+        let whole = (Collective::AllReduce, true, gradient);
+        if self.run.tuning.freezes_model() {
+            return self.among_tensor_ranks([first, second], whole);
+        }
+        // The input is gathered again for the weight's gradient, while the input's gradient is computed.
+        self.among_tensor_ranks([first, second, (Collective::AllGather, true, gradient)], whole)
     }
 
     /// Messages that a row-parallel product ends with: its parts summed.

@@ -1,35 +1,17 @@
-//! A decoder block as llama and its relatives write it: norm, attention, sum, norm, feed-forward, sum.
+//! A decoder block as llama and its relatives write it: norm, attention, sum, norm, feed-forward, sum. Gemma 2 and its relatives have a
+//! norm behind each half, too (`models/gemma2/modeling_gemma2.py`); OLMo 2 has those alone (`models/olmo2/modeling_olmo2.py`).
 
 use super::attention::Attention;
-use super::deepseek::{Latent, Sparse};
-use super::mlp::Mlp;
-use super::moe::Mixture;
+use super::deepseek::Latent;
+use super::feed::FeedForward;
 use super::norm::Norm;
 use super::state::State;
 use super::{Block, Build, Cached, Tables};
-use crate::config::{Feed, Keys};
+use crate::config::{BlockLayout, Feed, Keys, ModelConfig};
 use crate::ops::builder::Lowering;
 use crate::ops::tape::{Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
-
-/// What stands where the feed-forward layer is.
-#[derive(Debug)]
-enum FeedForward {
-    Dense(Mlp),
-    Experts(Mixture),
-    Sparse(Box<Sparse>),
-}
-
-impl FeedForward {
-    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> (Var<'t>, Option<Var<'t>>) {
-        match self {
-            Self::Dense(mlp) => (mlp.run(tape, x), None),
-            Self::Experts(experts) => experts.run(tape, x),
-            Self::Sparse(experts) => (experts.run(tape, x), None),
-        }
-    }
-}
 
 /// How tokens see each other.
 #[derive(Debug)]
@@ -63,12 +45,41 @@ pub(super) struct Decoder {
     mlp: Option<FeedForward>,
     /// Before attention; before the feed-forward layer; behind attention; behind the feed-forward layer.
     norms: [Option<Norm>; 4],
+    /// Their names.
+    names: &'static Norms,
     /// Attention and feed-forward read the same input.
     parallel: bool,
 }
 
-/// Names of the norms.
-const NORMS: [&str; 4] = ["Input norm", "Post-attention norm", "Norm behind attention", "Norm behind feed-forward"];
+/// The norms by their places: before attention, before the feed-forward layer, behind attention, behind the feed-forward layer. Each has a
+/// name, and they are registered in that order.
+type Norms = [(usize, &'static str); 4];
+
+/// A block that has further norms behind its halves, if at all, registers them last.
+const FURTHER_BEHIND: Norms =
+    [(0, "Input norm"), (1, "Post-attention norm"), (2, "Norm behind attention"), (3, "Norm behind feed-forward")];
+
+/// A block with norms before and behind each half registers them as it runs them.
+const AS_RUN: Norms =
+    [(0, "Input norm"), (2, "Post-attention norm"), (1, "Pre-feed-forward norm"), (3, "Post-feed-forward norm")];
+
+/// The norms of a model's blocks.
+fn norms_of(model: &ModelConfig) -> &'static Norms {
+    match model.family.modules().block {
+        BlockLayout::Sandwich | BlockLayout::NormsBehind => &AS_RUN,
+        _ => &FURTHER_BEHIND,
+    }
+}
+
+/// Whether a block has the norm of that place, where both its halves are there.
+fn has_norm(model: &ModelConfig, place: usize) -> bool {
+    let number = u64::try_from(place).unwrap_or(u64::MAX);
+    match model.family.modules().block {
+        BlockLayout::Sandwich => true,
+        BlockLayout::NormsBehind => place >= 2,
+        _ => model.norms_per_block > number,
+    }
+}
 
 impl Decoder {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
@@ -78,29 +89,22 @@ impl Decoder {
             Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla))),
             None => Mixer::Heads(Box::new(Attention::new(build, kind.keys))),
         });
-        let routes_by_groups = build.model().family.modules().experts.routes_by_groups;
-        let mlp = (kind.feed != Feed::None).then(|| match build.model().moe_at(layer) {
-            Some(moe) if moe.shared_expert_intermediate_size > 0 || routes_by_groups => {
-                FeedForward::Sparse(Box::new(Sparse::new(build, moe)))
-            }
-            Some(moe) => FeedForward::Experts(Mixture::new(build, moe)),
-            None => FeedForward::Dense(Mlp::new(build)),
-        });
+        let mlp = (kind.feed != Feed::None).then(|| FeedForward::new(build, layer));
         if kind.feed == Feed::Experts && build.model().norms_experts() {
             norms_of_experts(build, layer);
         }
+        // The norms of even places belong to attention, the others to the feed-forward layer.
         let halves = [kind.mixer || attention.is_some(), mlp.is_some()];
-        let mut numbers = 1_u64..;
-        // The first and third belong to attention, the second and fourth to the feed-forward layer.
-        let mut belong = halves.into_iter().cycle();
-        let norms = NORMS.map(|name| {
+        let mut norms = [None; 4];
+        for (place, name) in *norms_of(build.model()) {
+            let half = halves.get(place % 2).copied().unwrap_or(true);
             build.tape.at(name, sources::PYTORCH_AUTOGRAD);
-            let there = numbers.next().is_some_and(|number| build.model().norms_per_block >= number);
-            let there = there && belong.next().unwrap_or(true);
-            there.then(|| Norm::new(build, build.with.h(), build.shapes.rows))
-        });
+            if let Some(norm) = norms.get_mut(place).filter(|_| half && has_norm(build.model(), place)) {
+                *norm = Some(Norm::new(build, build.with.h(), build.shapes.rows));
+            }
+        }
         let parallel = build.model().parallel_residual || build.model().norms_per_block == 1;
-        Self { state, attention, mlp, norms, parallel }
+        Self { state, attention, mlp, norms, names: norms_of(build.model()), parallel }
     }
 
     /// Attention's contribution. Blocks without it, or with a state, run for their products alone: a job that trains them cannot be made.
@@ -118,7 +122,8 @@ impl Decoder {
 
     /// `x` after the norm of that number; `x` itself where there is none.
     fn normed<'t>(&self, tape: &'t Tape, number: usize, x: &Var<'t>) -> Var<'t> {
-        let (Some(Some(norm)), Some(name)) = (self.norms.get(number), NORMS.get(number)) else { return x.clone() };
+        let name = self.names.iter().find(|(place, _)| *place == number);
+        let (Some(Some(norm)), Some((_, name))) = (self.norms.get(number), name) else { return x.clone() };
         tape.at(name, sources::PYTORCH_AUTOGRAD);
         norm.run(x)
     }

@@ -192,7 +192,8 @@ impl Sparse {
         let own = build.model().family.modules().experts;
         let shared_first = moe.shared_expert_gate || own.shared_experts_first;
         let plain = || Routing::Plain(moe::Router::new(build, moe));
-        let routing = || if shared_first { plain() } else { Routing::Grouped(Router::new(build, moe)) };
+        let of_picked = matches!(own.scores, RouterScores::SoftmaxOfPicked | RouterScores::SoftmaxOfPickedInFp32);
+        let routing = || if shared_first || of_picked { plain() } else { Routing::Grouped(Router::new(build, moe)) };
         let early = own.router_first.then(routing);
         let experts = Experts::new(build, moe);
         let router = early.unwrap_or_else(routing);

@@ -2,7 +2,7 @@
 //! `stablelm`, `cohere`, `granite` and `glm4`, which order the same few parts in their own ways.
 
 use super::attention::{Core, Sinks};
-use super::mlp::{Activation, Mlp};
+use super::feed::FeedForward;
 use super::norm::Norm;
 use super::rotation::Rotation;
 use super::{Block, Build, Linear, Part, Shapes, Tables};
@@ -133,57 +133,12 @@ impl Attention {
     }
 }
 
-/// The feed-forward layer.
-#[derive(Clone, Copy, Debug)]
-enum Feed {
-    Mlp(Mlp),
-    /// Gate and up from one matrix (`phi3`, `glm4`).
-    Joint([Linear; 2], Form, Activation),
-}
-
-impl Feed {
-    fn new(build: &Build<'_>) -> Self {
-        let (with, model, tape) = (build.with, build.model(), build.tape);
-        if model.family.modules().feed_forward != FeedForwardStyle::JointGateAndUp {
-            return Self::Mlp(Mlp::new(build));
-        }
-        let (h, inner) = (with.h(), with.share(Part::FeedForward, with.ffn()));
-        let both = Dim("gate and up width", inner.1.saturating_mul(2));
-        tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
-        let up = build.column(Part::FeedForward, ("gate and up weight", None), (both, h), tape.form([with.b(), with.s(), both]));
-        tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
-        let down = build.row(Part::FeedForward, ("down weight", None), (h, inner), build.shapes.hidden);
-        Self::Joint([up, down], build.shapes.inner, Activation::new(build))
-    }
-
-    /// In `opt`'s block, which has no module for it: the input is let go once it is projected.
-    fn in_line<'t>(&self, tape: &'t Tape, x: Var<'t>) -> Var<'t> {
-        match self {
-            Self::Mlp(mlp) => mlp.in_line(tape, x),
-            Self::Joint(..) => self.run(tape, &x),
-        }
-    }
-
-    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
-        match self {
-            Self::Mlp(mlp) => mlp.run(tape, x),
-            Self::Joint([up, down], inner, act) => {
-                tape.at("Feed-forward up", sources::PYTORCH_AUTOGRAD);
-                let [gate, up] = up.run(x).named("gate and up output").split([*inner; 2]);
-                let inner = up.mul(act.run(&gate)).named("down input");
-                tape.at("Feed-forward down", sources::PYTORCH_AUTOGRAD);
-                down.run(&inner)
-            }
-        }
-    }
-}
-
 /// One block.
 #[derive(Debug)]
 pub(super) struct Dense {
     modules: &'static Modules,
     attention: Attention,
-    feed: Feed,
+    feed: FeedForward,
     /// Before attention; before the feed-forward layer; behind attention; behind the feed-forward layer.
     norms: [Option<Norm>; 4],
     parallel: bool,
@@ -195,7 +150,7 @@ pub(super) struct Dense {
 const NORMS: [&str; 4] = ["Input norm", "Post-attention norm", "Norm behind attention", "Norm behind feed-forward"];
 
 impl Dense {
-    pub fn new(build: &Build<'_>) -> Self {
+    pub fn new(build: &Build<'_>, layer: u64) -> Self {
         let model = build.model();
         let (modules, count) = (model.family.modules(), model.norms_per_block);
         let norm = |number: usize, there: bool| {
@@ -206,7 +161,7 @@ impl Dense {
         };
         let attention = Attention::new(build);
         let early = if modules.registers_norms_first { norm(0, count > 0) } else { None };
-        let feed = Feed::new(build);
+        let feed = FeedForward::new(build, layer);
         let first = early.or_else(|| norm(0, count > 0));
         let norms = [first, norm(1, count > 1), norm(2, count > 2), norm(3, count > 3)];
         let norm_last = modules.norms_follow_without_final && !model.final_norm;
@@ -233,8 +188,8 @@ impl Dense {
         let normed = self.norm(tape, 0, residual);
         let (attention, _weights) = self.attention.run(tape, &normed, tables);
         let feed = match self.norms[1] {
-            Some(_) => self.feed.run(tape, &self.norm(tape, 1, residual)),
-            None => self.feed.run(tape, &normed),
+            Some(_) => self.feed.run(tape, &self.norm(tape, 1, residual)).0,
+            None => self.feed.run(tape, &normed).0,
         };
         if self.modules.adds_branches_first {
             return attention.clone().add(feed.clone()).add(residual.clone());
@@ -255,7 +210,7 @@ impl Dense {
         let mut feed = if self.modules.feed_forward == FeedForwardStyle::InLine {
             self.feed.in_line(tape, normed)
         } else {
-            self.feed.run(tape, &{ normed })
+            self.feed.run(tape, &{ normed }).0
         };
         feed = self.norm(tape, 3, &feed);
         behind(1, self.sum(&residual, feed))

@@ -1,6 +1,8 @@
 //! Both ends: embedding and tables, final norm, head and loss.
 
 mod chunks;
+mod encoder;
+mod forms;
 mod loss;
 mod parts;
 mod tables;
@@ -9,16 +11,18 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 pub(crate) use chunks::AroundLoss;
+use encoder::{TokenTypes, Transform};
+use forms::Forms;
 use parts::PartOfLoss;
 
 use super::adapter::{Past, Prefix, Prompt};
 use super::altup::{OfLayer, SharedKeys, Streams};
 use super::norm::Norm;
 use super::tables::Tables;
-use super::{Build, FP32, Linear, Shapes, Split, half};
+use super::{Build, FP32, Linear, Shapes, Split};
 use crate::config::{
-    AttentionKernel, EmbeddingScale, Float8, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds,
-    Recompute, RotaryTables,
+    AttentionKernel, EmbeddingScale, Float8, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, Recompute,
+    RotaryTables,
 };
 use crate::ops::builder::Lowering;
 use crate::ops::tape::{Form, Kept, Param, SCALE, Tape, Var};
@@ -52,6 +56,11 @@ pub(crate) struct Ends {
     /// Format of hidden states sent between stages.
     received: DType,
     positions: Option<Param>,
+    token_types: Option<TokenTypes>,
+    /// Before the head.
+    transform: Option<Transform>,
+    /// Every token sees all, and the loss is over all of them.
+    bidirectional: bool,
     /// Into and out of the model's width (`word_embed_proj_dim`).
     projections: Option<[Linear; 2]>,
     embedding_norm: Option<Norm>,
@@ -85,13 +94,11 @@ pub(crate) struct Ends {
     slides: bool,
     /// Sliding layers have rotary tables of their own (gemma3).
     two_tables: bool,
-    /// The embedding is multiplied by a buffer (gemma).
-    scaled: bool,
+    /// The format of the buffer that the embedding is multiplied by (gemma).
+    scale: Option<DType>,
     modules: &'static Modules,
     soft_cap: bool,
     batched: bool,
-    /// Format of buffers.
-    format: DType,
     /// A frozen embedding's output wants a gradient, so that checkpointed blocks have one to hand on: transformers' checkpointing and
     /// peft see to it (`enable_input_require_grads`).
     wanting: bool,
@@ -101,72 +108,6 @@ pub(crate) struct Ends {
     prompt: Option<Prompt>,
     /// Keys and values that learn.
     prefix: Option<Prefix>,
-}
-
-/// Shapes of tables and labels.
-#[derive(Clone, Copy, Debug)]
-struct Forms {
-    positions: Form,
-    /// `[s, d]`, `[s, d / 2]` and `[d / 2]` of rotary tables.
-    rotary: [Form; 3],
-    /// Tables of half the width (gpt-oss).
-    by_halves: bool,
-    /// One table of complex numbers (DeepSeek-V2).
-    complex: bool,
-    /// Of a buffer of rotary factors.
-    factors: Form,
-    mask: Form,
-    /// Who sees whom in one sequence, and its keys.
-    square: Form,
-    keys: Form,
-    /// `[a, s]` and `[b · a, s]`.
-    alibi: [Form; 2],
-    chunk: Form,
-    /// `[chunk, h]`.
-    chunk_input: Form,
-    padded: Form,
-    /// `[b, s - 1, v]`, `[b, s - 1]` and `[b, s - 1, h]`.
-    shifted: [Form; 3],
-    /// `[b]`.
-    sequences: Form,
-}
-
-impl Forms {
-    fn new(build: &Build<'_>) -> Self {
-        let (with, model, tape) = (build.with, build.model(), build.tape);
-        let (s, b) = (with.s(), with.b());
-        let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
-        let width = model.mla.map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
-        let heads = with.own_heads();
-        let chunk = build.loss().chunk_tokens(tokens, model.hidden_size, with.vocab_part().1).unwrap_or(tokens);
-        let tables = model.family.modules().rotary_tables;
-        let by_halves = tables == RotaryTables::Halves;
-        let shorter = Dim("seq_length - 1", with.seq_length.saturating_sub(1).max(1));
-        Self {
-            positions: tape.form([s]),
-            rotary: [
-                tape.form([s, Dim("rotated width", if by_halves { width / 2 } else { width })]),
-                tape.form([s, half(width)]),
-                tape.form([half(width)]),
-            ],
-            by_halves,
-            complex: tables == RotaryTables::Complex || factors(build).is_some(),
-            factors: {
-                let all = build.kernels().rotation == RotationKernel::PairsInFp32;
-                let rows = if all { Dim("max_position_embeddings", model.max_position_embeddings) } else { s };
-                tape.form([rows, Dim("rotated width", width)])
-            },
-            mask: tape.form([b, Dim("queries", s.1), Dim("keys", super::keys(with).1)]),
-            square: tape.form([Dim("queries", s.1), Dim("keys", super::keys(with).1)]),
-            keys: tape.form([super::keys(with)]),
-            alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
-            chunk_input: tape.form([Dim("loss chunk", chunk), with.h()]),
-            chunk: tape.form([Dim("loss chunk", chunk), with.vocab_part()]),
-            shifted: [tape.form([b, shorter, with.vocab_part()]), tape.form([b, shorter]), tape.form([b, shorter, with.h()])],
-            padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
-            sequences: tape.form([b]),
-        }
-    }
 }
 
 /// Width of the token embedding and the head.
@@ -196,6 +137,15 @@ fn factors(build: &Build<'_>) -> Option<u64> {
     }
 }
 
+/// The format of the buffer that the embedding is multiplied by, if there is one.
+fn scale(build: &Build<'_>) -> Option<DType> {
+    match build.model().family.modules().embedding_scale {
+        EmbeddingScale::None | EmbeddingScale::Number => None,
+        EmbeddingScale::Buffer => Some(build.with.made_in),
+        EmbeddingScale::WholeBuffer => Some(DType::Int64),
+    }
+}
+
 impl Ends {
     /// Declares the embedding's parameters; [`Self::finish`] those of the head.
     ///
@@ -211,6 +161,7 @@ impl Ends {
         let learned = first && model.position_embedding == PositionEmbedding::Learned;
         let positions =
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), with.h()]));
+        let token_types = if first { TokenTypes::new(build) } else { None };
         tape.freeze(frozen);
         let projections = projections(build, own);
         tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
@@ -226,6 +177,9 @@ impl Ends {
             last,
             received: with.parameter,
             positions,
+            token_types,
+            transform: None,
+            bidirectional: !model.is_causal(),
             projections,
             embedding_norm,
             final_norm,
@@ -248,11 +202,10 @@ impl Ends {
             kinds_of_masks,
             slides: kinds_of_masks == 1 && model.sliding_layers != LayerSet::None && any(true),
             two_tables: modules.tables_for_each_kind && any(true) && any(false),
-            scaled: modules.embedding_scale == EmbeddingScale::Buffer,
+            scale: scale(build),
             modules,
             soft_cap: model.final_logit_softcapping,
             batched: with.micro_batch_size > 1,
-            format: with.made_in,
             scores: with.tuning.objective.scores(),
             prompt: first.then(|| Prompt::new(build)).flatten(),
             prefix: first.then(|| Prefix::new(build)).flatten(),
@@ -283,6 +236,12 @@ impl Ends {
             self.head = Some(build.linear(("score weight", None), (Dim("score", 1), with.h()), build.shapes.rows));
             build.tape.freeze(frozen);
             return;
+        }
+        let transformed = model.encoder.is_some_and(|encoder| encoder.head_transform);
+        self.transform = transformed.then(|| Transform::new(build));
+        build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
+        if self.modules.registers_head_bias_twice && !model.tie_word_embeddings {
+            build.tape.idle(build.vector("unused head bias", with.vocab_part()));
         }
         let bias = model.lm_head_bias.then_some("head bias");
         self.head = Some(if model.tie_word_embeddings {
@@ -324,10 +283,11 @@ impl Ends {
         }
         let frequencies = |name| tape.constant(name, self.forms.rotary[2], FP32);
         let rotary = || self.rotary.then(|| [frequencies("rotary frequencies"), frequencies("first rotary frequencies")]);
-        let scale = self.scaled.then(|| tape.constant("embedding scale", self.shapes.scalar, self.format));
+        let scale = self.scale.map(|format| tape.constant("embedding scale", self.shapes.scalar, format));
         let again = self.two_tables || self.modules.registers_spare_frequencies;
         let streams = self.streams.iter().flat_map(|streams| streams.buffers(tape));
-        rotary().into_iter().chain(again.then(rotary).flatten()).flatten().chain(scale).chain(streams).collect()
+        let positions = self.buffers_of_positions(tape);
+        rotary().into_iter().chain(again.then(rotary).flatten()).flatten().chain(scale).chain(streams).chain(positions).collect()
     }
 
     /// Keys and values of every layer, where some are learned; peft's `forward` holds them until the loss is there.
@@ -347,8 +307,7 @@ impl Ends {
             embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
         }
         let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
-        let form = if self.modules.position_ids == PositionIds::Counted { self.forms.positions } else { self.shapes.tokens };
-        let positions = ((beside || !self.alibi) && !self.own_model).then(|| Self::position_ids(tape, form));
+        let positions = ((beside || !self.alibi) && !self.own_model).then(|| self.positions(tape));
         let places = self.places(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {
             Some([into, _]) if self.first => into.run(&{ embedded }),
@@ -357,15 +316,16 @@ impl Ends {
         if !self.own_model {
             held.push(hidden.clone());
         }
-        if let Some(places) = places {
-            held.push(places.clone());
-            hidden = hidden.add(places).named("embedded tokens");
-        }
+        hidden = self.with_types_and_places(tape, (hidden, places), &mut held);
         hidden = self.own_part(hidden, &mut held);
         let own_input = self.streams.as_ref().filter(|_| self.first).map(|streams| streams.of_layers(&hidden));
         if let Some(norm) = &self.embedding_norm {
             tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
             hidden = norm.run(&hidden);
+        }
+        if self.token_types.is_some() {
+            // The embedding is a module of its own, and lets go of what it made when it returns.
+            held.clear();
         }
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype()));
@@ -373,7 +333,8 @@ impl Ends {
         if searches {
             self.looks_for_packed_texts(tape);
         }
-        let mut mask = (self.eager).then(|| self.causal_mask(tape, dtype, self.slides));
+        let masks = self.eager && !self.bidirectional;
+        let mut mask = masks.then(|| self.causal_mask(tape, dtype, self.slides));
         if beside && alibi.is_some() && mask.is_some() {
             held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Int64));
             mask = Some(tape.constant("linear biases and causal mask", self.shapes.scores, dtype));
@@ -381,8 +342,7 @@ impl Ends {
         if searches && self.kinds_of_masks > 1 {
             self.looks_for_packed_texts(tape);
         }
-        let sliding =
-            if self.eager && self.kinds_of_masks > 1 { Some(self.causal_mask(tape, dtype, true)) } else { mask.clone() };
+        let sliding = if masks && self.kinds_of_masks > 1 { Some(self.causal_mask(tape, dtype, true)) } else { mask.clone() };
         let (hidden, streams) = match &self.streams {
             Some(streams) if self.first => streams.spread(hidden, &mut held),
             _ => (hidden, Vec::new()),
@@ -390,7 +350,7 @@ impl Ends {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let format = if self.modules.rotary_tables == RotaryTables::InFp32 { FP32 } else { dtype };
         let rotary = self.rotary.then(|| self.rotary(tape, format));
-        let again = self.two_tables.then(|| self.rotary(tape, dtype));
+        let again = self.two_tables.then(|| self.rotary(tape, format));
         let whole = Tables { rotary, mask, alibi, positions, past: None, own_input, layer: None };
         let whole_rotary = whole.rotary.clone();
         let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
@@ -401,21 +361,21 @@ impl Ends {
     fn embedded_tokens<'t>(&self, tape: &'t Tape, ids: &Var<'t>, form: Form) -> (Var<'t>, DType) {
         let mut embedded = if self.first {
             let tokens = tape.embedding(ids.clone(), self.embedding, form);
-            if self.wanting && !self.scaled { tokens.wanting() } else { tokens }
+            if self.wanting && self.scale.is_none() { tokens.wanting() } else { tokens }
         } else {
             tape.received("hidden states from the stage before", self.shapes.hidden, self.received)
         };
         let dtype = embedded.dtype();
         if self.first && self.modules.embedding_scale != EmbeddingScale::None {
             // Gemma's factor is a buffer, which the product saves in the embedding's format.
-            let cast = self.scaled && self.format != embedded.dtype();
+            let cast = self.scale.is_some_and(|format| format != embedded.dtype());
             let factor = cast.then(|| tape.constant("embedding scale", self.shapes.scalar, embedded.dtype()));
             embedded = match factor {
                 Some(factor) => embedded.mul(factor),
                 None => embedded.apply(SCALE),
             };
             embedded = embedded.named("embedded tokens");
-            if self.wanting && self.scaled {
+            if self.wanting && self.scale.is_some() {
                 // Gemma's embedding scales by itself.
                 embedded = embedded.wanting();
             }
@@ -466,6 +426,12 @@ impl Ends {
             Some(head) => {
                 let ids = embedded.ids.clone();
                 let hidden = self.last_norm(tape, embedded, outputs);
+                // The task's `forward` holds the encoder's output.
+                let _output = self.transform.is_some().then(|| hidden.clone());
+                let hidden = match &self.transform {
+                    Some(transform) => transform.run(tape, &{ hidden }),
+                    None => hidden,
+                };
                 tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
                 let hidden = match self.shapes.all_tokens {
                     Some(whole) => hidden.exchanged(whole),
@@ -475,6 +441,7 @@ impl Ends {
                     head.run(&hidden).named("scores").reduce(self.shapes.scalar)
                 } else {
                     match self.loss {
+                        LossKernel::FullLogits if self.bidirectional => self.of_all_tokens(tape, (hidden, ids), head),
                         LossKernel::InChunks { .. } => self.chunked(tape, &hidden, head),
                         LossKernel::InTiles { tokens, columns } => self.in_tiles(tape, hidden, head, [tokens, columns]),
                         LossKernel::OfParts { .. } => self.of_parts(tape, hidden, head),

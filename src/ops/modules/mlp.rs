@@ -1,8 +1,8 @@
 //! The feed-forward layer.
 
 use super::{Build, Linear, Part};
-use crate::config::{HiddenAct, MlpKind};
-use crate::ops::tape::{Attends, EXPM1, GELU, Order, POWER, Param, RELU, SCALE, SIGMOID, SILU, SOFTPLUS, TANH, Tape, Var};
+use crate::config::{FeedForwardStyle, HiddenAct, MlpKind};
+use crate::ops::tape::{Attends, EXPM1, Form, GELU, Order, POWER, Param, RELU, SCALE, SIGMOID, SILU, SOFTPLUS, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
@@ -61,10 +61,20 @@ fn xielu<'t>(x: &Var<'t>, [positive, negative]: [Param; 2]) -> Var<'t> {
     parabola.chosen(&exponential, &above)
 }
 
+/// The gate of a feed-forward layer.
+#[derive(Clone, Copy, Debug)]
+enum Gate {
+    None,
+    /// A matrix of its own.
+    Own(Linear),
+    /// The first half of what `up` makes; the shape of a half.
+    WithUp(Form),
+}
+
 /// Up (and gate), activation, down.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mlp {
-    gate: Option<Linear>,
+    gate: Gate,
     up: Linear,
     down: Linear,
     act: Activation,
@@ -86,9 +96,20 @@ impl Mlp {
         let form = build.tape.form([with.b(), with.s(), inner]);
         let bias = |name| model.mlp_bias.then_some(name);
         build.tape.at(names[0], sources::PYTORCH_AUTOGRAD);
-        let gated = model.mlp == MlpKind::Gated;
-        let gate = gated.then(|| build.column(Part::FeedForward, ("gate weight", bias("gate bias")), (inner, h), form));
-        let up = build.column(Part::FeedForward, ("up weight", bias("up bias")), (inner, h), form);
+        let joint = model.family.modules().feed_forward == FeedForwardStyle::JointGateAndUp;
+        let column = |names, width, form| build.column(Part::FeedForward, names, (width, h), form);
+        let gate = match model.mlp {
+            MlpKind::Plain => Gate::None,
+            MlpKind::Gated if joint => Gate::WithUp(form),
+            MlpKind::Gated => Gate::Own(column(("gate weight", bias("gate bias")), inner, form)),
+        };
+        let up = match gate {
+            Gate::WithUp(_) => {
+                let both = Dim("gate and up width", inner.1.saturating_mul(2));
+                column(("gate and up weight", bias("gate and up bias")), both, build.tape.form([with.b(), with.s(), both]))
+            }
+            Gate::None | Gate::Own(_) => column(("up weight", bias("up bias")), inner, form),
+        };
         build.tape.at(names[1], sources::PYTORCH_AUTOGRAD);
         let down = build.row(Part::FeedForward, ("down weight", bias("down bias")), (h, inner), build.shapes.hidden);
         let kernels = build.kernels();
@@ -106,21 +127,29 @@ impl Mlp {
     /// The feed-forward layer's contribution.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
         tape.at(self.names[0], sources::PYTORCH_AUTOGRAD);
+        // The half of a joint product that is the gate keeps its name to the end.
+        let mut _half = None;
         let inner = match &self.gate {
-            Some(gate) if self.over => {
+            Gate::Own(gate) if self.over => {
                 let (gate, up) = (gate.run(x).named("gate output"), self.up.run(x).named("up output"));
                 tape.gated_in_place(&gate, &up)
             }
-            Some(gate) if self.fused => {
+            Gate::Own(gate) if self.fused => {
                 let (gate, up) = (gate.run(x).named("gate output"), self.up.run(x).named("up output"));
                 let results = [("down input", gate.form(), gate.dtype())];
                 tape.kernel(&[&gate, &up], &results, 0, (Order::Plain, false, Attends::No))
             }
-            Some(gate) => {
+            Gate::WithUp(half) => {
+                let [gate, up] = self.up.run(x).named("gate and up output").split([*half; 2]);
+                let inner = up.mul(self.act.run(&gate)).named("down input");
+                _half = Some(gate);
+                inner
+            }
+            Gate::Own(gate) => {
                 let gate = self.act.run(&gate.run(x).named("gate output"));
                 gate.mul(self.up.run(x).named("up output")).named("down input")
             }
-            None => self.act.run(&self.up.run(x).named("up output")).named("down input"),
+            Gate::None => self.act.run(&self.up.run(x).named("up output")).named("down input"),
         };
         tape.at(self.names[1], sources::PYTORCH_AUTOGRAD);
         self.down.run(&inner)

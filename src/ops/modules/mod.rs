@@ -12,7 +12,7 @@ mod deepseek;
 mod dense;
 mod ends;
 mod falcon;
-mod gemma;
+mod feed;
 mod gpt2;
 mod in_pairs;
 mod mlp;
@@ -81,9 +81,8 @@ fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
         BlockLayout::JointByHeadBiased => Box::new(bloom::Bloom::new(build)),
         BlockLayout::JointByHead => Box::new(neox::Neox::new(build)),
         BlockLayout::JointByGroup => Box::new(falcon::Falcon::new(build)),
-        BlockLayout::Sandwich | BlockLayout::NormsBehind => Box::new(gemma::Sandwich::new(build)),
-        BlockLayout::OwnOrder => Box::new(dense::Dense::new(build)),
-        BlockLayout::PreNorm => Box::new(decoder::Decoder::new(build, layer)),
+        BlockLayout::OwnOrder => Box::new(dense::Dense::new(build, layer)),
+        BlockLayout::PreNorm | BlockLayout::Sandwich | BlockLayout::NormsBehind => Box::new(decoder::Decoder::new(build, layer)),
     }
 }
 
@@ -206,9 +205,12 @@ impl<'a> Build<'a> {
         self.with.stack.modules()
     }
 
-    /// How the loss is computed.
+    /// How the loss is computed. Kernels that join head and loss are made for the next token; an encoder's logits are written.
     pub const fn loss(&self) -> LossKernel {
-        self.with.loss.kernel(self.with.stack)
+        match self.model().encoder {
+            Some(_) => LossKernel::FullLogits,
+            None => self.with.loss.kernel(self.with.stack),
+        }
     }
 
     /// A parameter.

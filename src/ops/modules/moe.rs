@@ -59,10 +59,13 @@ impl Router {
     /// Scores, weights of the picked experts, and which they are.
     pub fn run<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
         x.tape().at("Router", sources::PYTORCH_AUTOGRAD);
-        if self.how == RouterScores::SoftmaxOfPicked {
+        if matches!(self.how, RouterScores::SoftmaxOfPicked | RouterScores::SoftmaxOfPickedInFp32) {
             let logits = self.scores.run(x).named("router scores");
+            let wide = self.how == RouterScores::SoftmaxOfPickedInFp32;
+            let logits = if wide { { logits }.cast(FP32) } else { logits };
             let (values, experts) = logits.clone().topk(self.chosen);
-            return (logits, values.clone().apply(SOFTMAX).named("expert weights"), experts);
+            let weights = values.clone().apply(SOFTMAX);
+            return (logits, weights.cast(x.dtype()).named("expert weights"), experts);
         }
         if self.how == RouterScores::CorrectedSoftmax {
             return self.outside_autocast(x);

@@ -123,7 +123,10 @@ impl Tape {
                 state.note_node(next, from);
                 std::mem::take(&mut state.arrived)
             };
-            arrived.into_iter().flatten().for_each(|param| model.arrives(self, param));
+            for param in &arrived {
+                model.arrives(self, *param);
+            }
+            self.state.borrow_mut().arrived = arrived;
         }
         if let Some(left) = here {
             model.leaves(self, left);
@@ -239,11 +242,12 @@ impl State {
 
     /// Runs one node: its gradients, sums over broadcast dimensions, and what they are handed to.
     fn run(&mut self, number: u32) {
+        self.arrived.clear();
         let Some(found) = self.nodes.get_mut(at(number)) else { return };
         let Some(mut grad) = found.grad.take() else { return };
         // Its parts have done their work once it runs.
         let parts = std::mem::take(&mut found.parts);
-        let mut node = Node { parts, ..*found };
+        let mut node = Node { parts, grad: None, ..*found };
         self.op = node.op;
         if let Rule::Part(number) = node.rule {
             self.keep_part(node.operands[0].node, usize::from(number), grad);
@@ -265,7 +269,8 @@ impl State {
             self.let_go(&node);
         }
         for (operand, made) in node.operands.iter().zip(&mut made) {
-            if let Some(grad) = made.as_mut().filter(|_| operand.node != NONE) {
+            let wanted = made.as_mut().filter(|_| operand.node != NONE);
+            if let Some(grad) = wanted.filter(|grad| grad.form != operand.form || grad.dtype != operand.dtype) {
                 *grad = self.fit(*grad, *operand);
             }
         }
@@ -274,24 +279,24 @@ impl State {
         if !checkpointed {
             self.let_go(&node);
         }
-        let mut arrived = [None; 3];
-        for (at, (operand, made)) in node.operands.iter().zip(made).enumerate() {
-            let Some(grad) = made else { continue };
+        for (operand, made) in node.operands.iter().zip(&made) {
+            let Some(grad) = *made else { continue };
             if let Some(param) = as_leaf(operand.node) {
                 if self.waits_for_the_end(param, grad) {
                     continue;
                 }
                 self.settle(grad.storage);
                 if self.wait(param, grad) {
-                    arrived[at] = Some(param);
+                    self.arrived.push(param);
                 }
             } else {
                 self.hand_on(operand.node, grad);
             }
         }
         self.compiled = false;
-        for param in arrived.into_iter().flatten() {
-            self.arrive(param);
+        let arrived = std::mem::take(&mut self.arrived);
+        for param in &arrived {
+            self.arrive(*param);
         }
         self.arrived = arrived;
     }
@@ -362,7 +367,7 @@ impl State {
     /// Adds a gradient to those a node has received.
     fn hand_on(&mut self, node: u32, grad: Grad) {
         let before = self.nodes.get(at(node)).and_then(|node| node.grad);
-        let sum = self.summed(before, grad);
+        let sum = before.map_or(grad, |before| self.summed(before, grad));
         if let Some(node) = self.nodes.get_mut(at(node)) {
             node.grad = Some(sum);
         } else {
@@ -370,8 +375,7 @@ impl State {
         }
     }
 
-    fn summed(&mut self, before: Option<Grad>, grad: Grad) -> Grad {
-        let Some(before) = before else { return grad };
+    fn summed(&mut self, before: Grad, grad: Grad) -> Grad {
         self.reads(2, (grad.form, grad.dtype));
         if !self.compiled && self.is_added_to_in_place(before) {
             let operand = |grad: Grad| Operand { node: NONE, form: grad.form, dtype: grad.dtype };
@@ -399,7 +403,7 @@ impl State {
     /// A gradient reaches a parameter; whether it is the last of this backward.
     pub(super) fn wait(&mut self, param: u32, grad: Grad) -> bool {
         let before = self.parameters.get(at(param)).and_then(|parameter| parameter.waiting);
-        let sum = self.summed(before, grad);
+        let sum = before.map_or(grad, |before| self.summed(before, grad));
         let Some(parameter) = self.parameters.get_mut(at(param)) else { return false };
         parameter.waiting = Some(sum);
         parameter.uses = parameter.uses.saturating_sub(1);

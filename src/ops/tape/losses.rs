@@ -30,6 +30,14 @@ pub(crate) struct HeadAndLoss {
     pub logits: Form,
 }
 
+impl Var<'_> {
+    /// In fp32 where autocast casts the operand of a loss to it, as it does on every device.
+    pub fn for_loss(self) -> Self {
+        let casts = self.tape.state.borrow().autocast.is_some();
+        if casts { self.cast(DType::Fp32) } else { self }
+    }
+}
+
 impl Tape {
     /// Head and loss in one kernel (Cut Cross-Entropy, `LinearCrossEntropyFunction.forward`): operands, one
     /// number per token and the mean logit of every word are saved. `valids` says which tokens count.
@@ -98,12 +106,13 @@ impl Tape {
         let node = state.node(rule, [log_probabilities.operand(), Operand::NOTHING, Operand::NOTHING]);
         state.save(node, log_probabilities.storage);
         state.save(node, labels.storage);
-        let loss = state.allocate("loss", scalar, DType::Fp32);
-        let weight = state.allocate("loss weight", scalar, DType::Fp32);
+        let format = log_probabilities.dtype();
+        let loss = state.allocate("loss", scalar, format);
+        let weight = state.allocate("loss weight", scalar, format);
         state.save(node, weight);
         state.release(weight);
         drop(state);
-        Var::made(self, loss, scalar, DType::Fp32, node)
+        Var::made(self, loss, scalar, format, node)
     }
 
     /// A product with a weight and its loss, in chunks of that shape, whose gradients were made before: that of the operand is handed on;

@@ -462,11 +462,11 @@ impl Tape {
     ) -> Var<'_> {
         let mut state = self.state.borrow_mut();
         let mut all = [Operand::NOTHING; 3];
-        let mut orders = [Order::Plain; 3];
-        for ((operand, place), kept) in operands.iter().zip(&mut all).zip(&mut orders) {
-            *place = operand.operand();
-            *kept = operand.order;
+        let (mut orders, mut sources) = ([Order::Plain; 3], [NONE; 3]);
+        for (((operand, place), kept), source) in operands.iter().zip(&mut all).zip(&mut orders).zip(&mut sources) {
+            (*place, *kept, *source) = (operand.operand(), operand.order, operand.storage);
         }
+        let sources = sources.get(..operands.len()).unwrap_or(&sources);
         let node = state.node(Rule::Kernel { orders, attends, writes }, all);
         let computes = attends != Attends::No;
         if computes {
@@ -474,16 +474,15 @@ impl Tape {
             state.count_attention(results.get(main).map_or(all[0].form, |result| result.1));
         }
         state.kernel_runs(&all, results, computes);
-        let sources: Vec<u32> = operands.iter().map(|operand| operand.storage).collect();
         let reads = computes && !state.finds_kept(false);
-        let copies = if reads { state.copies_for_attention(&sources) } else { Vec::new() };
+        let copies = if reads { state.copies_for_attention(sources) } else { Vec::new() };
         for operand in sources.iter().filter(|_| reads) {
             state.kernel_reads(*operand);
         }
         let mut made = [NONE; MOST_RESULTS];
         for (at, (storage, (name, form, dtype))) in made.iter_mut().zip(results).enumerate() {
             if at == main && !computes {
-                state.fuse(&sources);
+                state.fuse(sources);
             }
             *storage = state.allocate_result((name, *form, *dtype), computes);
             state.fuse_no_more();

@@ -1,12 +1,12 @@
 //! What a tape's log comes to: the totals of every stretch, for the sizes that were played or for others.
 
-use std::ops::{AddAssign, SubAssign};
+use std::ops::{AddAssign, Neg};
 
 use super::state::{Shards, at, bytes_of};
 use super::{Entry, KINDS, Kind, State, Tape};
 
 /// A whole number that totals are summed in.
-trait Amount: Copy + Default + PartialOrd + AddAssign + SubAssign + Into<i128> {
+trait Amount: Copy + Default + PartialOrd + AddAssign + Neg<Output = Self> + Into<i128> {
     /// A size, which is no more than the number holds.
     fn of(bytes: u64) -> Self;
 }
@@ -69,35 +69,35 @@ impl State {
         let (mut totals, mut sum) = ([N::default(); KINDS], N::default());
         for segment in segments {
             let (mut peak, mut highest, mut event) = (totals, sum, segment.begins);
+            // The totals of the highest moment are noted once they begin to fall.
+            let mut rises = false;
             segment.start = totals.map(Into::into);
             (segment.op, segment.recomputing) = (segment.began_in, false);
             for (place, entry) in log.get(segment.begins..segment.ends).unwrap_or_default().iter().enumerate() {
                 let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;
                 let Some(storage) = storages.get_mut(at(*id)) else { continue };
-                let bytes = N::of(storage.bytes);
-                let Some(total) = totals.get_mut(storage.kind as usize) else { continue };
-                match entry {
-                    Entry::Taken(_) => {
+                let (bytes, taken) = (N::of(storage.bytes), matches!(entry, Entry::Taken(_)));
+                if rises && !taken {
+                    (peak, rises) = (totals, false);
+                }
+                let change = if taken { bytes } else { -bytes };
+                if let Some(total) = totals.get_mut(storage.kind as usize) {
+                    *total += change;
+                }
+                if matches!(entry, Entry::Turned(_)) {
+                    storage.kind = Kind::Gradient;
+                    if let Some(total) = totals.get_mut(Kind::Gradient as usize) {
                         *total += bytes;
-                        sum += bytes;
-                        if sum > highest {
-                            (highest, peak, event) = (sum, totals, segment.begins + place + 1);
-                            (segment.op, segment.recomputing) = (storage.taken_in, storage.born == Kind::Recomputed);
-                        }
                     }
-                    Entry::Freed(_) => {
-                        *total -= bytes;
-                        sum -= bytes;
-                    }
-                    Entry::Turned(_) => {
-                        *total -= bytes;
-                        storage.kind = Kind::Gradient;
-                        if let Some(total) = totals.get_mut(Kind::Gradient as usize) {
-                            *total += bytes;
-                        }
-                    }
+                    continue;
+                }
+                sum += change;
+                if sum > highest {
+                    (highest, event, rises) = (sum, segment.begins + place + 1, true);
+                    (segment.op, segment.recomputing) = (storage.taken_in, storage.born == Kind::Recomputed);
                 }
             }
+            let peak = if rises { totals } else { peak };
             (segment.peak, segment.event, segment.end) = (peak.map(Into::into), event, totals.map(Into::into));
         }
     }

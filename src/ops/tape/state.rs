@@ -315,7 +315,7 @@ pub(crate) struct State {
     pub storages: Vec<Storage>,
     pub forms: Vec<(Shape, u64)>,
     /// Shapes found by their [`Shape::slot`]: the number of the last of each, and of the one before each; numbers begin with 1.
-    slots: [Form; SLOTS],
+    slots: Slots,
     before: Vec<Form>,
     pub nodes: Vec<Node>,
     pub parameters: Vec<Parameter>,
@@ -365,7 +365,7 @@ pub(crate) struct State {
     /// Uses of parameters, where they are noted.
     pub uses: Option<Vec<Use>>,
     /// Parameters whose gradients the last node of backward completed.
-    pub(super) arrived: [Option<Param>; 3],
+    pub(super) arrived: Vec<Param>,
     /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
     pub(super) leaves: Vec<u32>,
     /// Whether products in float8 have a rule of their own, so that others run in the format of activations.
@@ -384,8 +384,18 @@ pub(crate) struct State {
     pub(super) at_the_end: Vec<(Param, Grad)>,
 }
 
-/// How many slots shapes are found by.
-const SLOTS: usize = 32;
+/// How many slots shapes are found by: enough that a step's shapes seldom share one.
+const SLOTS: usize = 128;
+
+/// The number of the last shape of each slot.
+#[derive(Debug)]
+struct Slots([Form; SLOTS]);
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self([0; SLOTS])
+    }
+}
 
 /// The node number of a parameter.
 pub(super) const fn leaf(param: Param) -> u32 {
@@ -427,7 +437,7 @@ impl State {
     }
 
     pub fn form(&mut self, shape: Shape) -> Form {
-        let slot = &mut self.slots[shape.slot() % SLOTS];
+        let slot = &mut self.slots.0[shape.slot() % SLOTS];
         let mut number = *slot;
         while let Some(at) = number.checked_sub(1)
             && let Some((known, _)) = self.forms.get(usize::from(at))
@@ -550,43 +560,6 @@ impl State {
         let (rule, saved, frame, grad, parts) = (Rule::Pass, [NONE; SAVED], NONE, None, Vec::new());
         self.nodes.push(Node { rule, operands: nothing, saved, saves: 0, op, layer, frame, compiled: false, grad, parts });
         count(self.nodes.len()) - 1
-    }
-
-    /// Saves a tensor for a node's backward.
-    pub(super) fn save(&mut self, node: u32, storage: u32) {
-        self.save_by(node, storage, Self::keep_if_smaller);
-    }
-
-    /// [`Self::save`], by that rule of what a compiled part keeps.
-    pub(super) fn save_by(&mut self, node: u32, storage: u32, keep: impl FnOnce(&mut Self, u32)) {
-        if node == NONE || self.stopped {
-            return;
-        }
-        if let Some(recording) = &mut self.recording {
-            recording.tensors.push(storage);
-            if recording.tensors.len() >= at(recording.wanted) {
-                self.stopped = true;
-            }
-            keep(self, storage);
-            self.hold_weakly(storage);
-            return;
-        }
-        let Some(found) = self.nodes.get_mut(at(node)) else { return };
-        let slot = usize::from(found.saves);
-        found.saves += 1;
-        if let Some(frame) = self.frames.get_mut(at(found.frame)) {
-            // Under checkpointing only the place is remembered.
-            frame.saves += 1;
-            if found.saves == 1 {
-                frame.holders += 1;
-            }
-            return;
-        }
-        if let Some(place) = found.saved.get_mut(slot) {
-            *place = storage;
-        }
-        keep(self, storage);
-        self.hold_weakly(storage);
     }
 
     /// The dimensions of a shape.

@@ -8,7 +8,7 @@ use crate::config::ModelConfig;
 use crate::engines::{Engine, Share};
 
 /// The help of every input about adapters.
-const ADAPTER: &str = "A layer with an adapter keeps its input for it; one that does the work of several has one if any has. With experts gate, up and down start without: theirs are not modelled.";
+const ADAPTER: &str = "A layer with an adapter keeps its input for it; one that does the work of several has one if any has. With experts gate, up and down start without: theirs are modelled under Megatron-LM alone.";
 
 /// One option of a choice, with one sentence about what it does to memory.
 #[derive(Clone, Copy)]

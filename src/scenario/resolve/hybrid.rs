@@ -89,16 +89,21 @@ impl Scenario {
 }
 
 /// Layers that keep a state, lack attention, share keys or have heads of their own are only served here, but for families whose modules
-/// are known to train them.
+/// are known to train them. Encoders are only trained.
 pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
-    if scenario.mode() == Mode::Serve {
-        return None;
-    }
     let model = scenario.shape();
-    (model.hybrid.is_some() && model.is_only_served()).then(|| FieldError {
+    let serves = scenario.mode() == Mode::Serve;
+    let (is_refused, message, way_out, mode) = if serves {
+        let message =
+            "This model is an encoder: it reads whole texts and writes none. Serving it is not modelled here; training it is.";
+        (model.encoder.is_some(), message, "Train it", Mode::Train)
+    } else {
+        let message = "This model has layers that keep a state, lack attention, share keys and values, or have heads of another shape. What it takes to train them is not modelled here; serving is.";
+        (model.hybrid.is_some() && model.is_only_served(), message, "Serve it", Mode::Serve)
+    };
+    is_refused.then(|| FieldError {
         field: FieldId::Mode,
-        message: "This model has layers that keep a state, lack attention, share keys and values, or have heads of another shape. What it takes to train them is not modelled here; serving is."
-            .to_owned(),
-        way_out: Some(("Serve it".to_owned(), Value::choice(Mode::Serve))),
+        message: message.to_owned(),
+        way_out: Some((way_out.to_owned(), Value::choice(mode))),
     })
 }

@@ -2,6 +2,7 @@
 
 Usage: measured.py DIRECTORY_OF_MEASURE_PY < cases.jsonl > rows.jsonl
 A case is {"config": {"model_type": ..., ...}, "run": {...}} with the keys of a row; what `run` leaves out takes the row's default.
+`architectures` in the config names the class to build; else it is the kind's class for causal language modelling.
 Rows come out in the format of training_memory.jsonl. Needs torch, transformers and numpy.
 """
 import hashlib, json, sys, traceback
@@ -11,13 +12,29 @@ import measure, transformers
 
 DEFAULT = dict(seq_length=512, micro_batch_size=1, precision="bf16", attention="flash", kernels="eager", recompute="none",
                optimizer="adamw", optimizer_implementation="fused", gradient_accumulation_steps=1)
+
+
+class Named:
+    """Builds the class that a file names, in the place of `AutoModelForCausalLM`."""
+
+    def __init__(self, name):
+        self.of = getattr(transformers, name)
+
+    def from_config(self, config, dtype):
+        return self.of._from_config(config, dtype=dtype)
+
+
+CAUSAL = measure.AutoModelForCausalLM
 IMPLEMENTATIONS = dict(for_loop="loop", foreach="foreach", fused="fused")
 PRECISIONS = dict(bf16="bf16", fp32="fp32", amp_bf16="amp")
 
 for line in sys.stdin:
     case = json.loads(line)
     shape, run = dict(case["config"]), {**DEFAULT, **case["run"]}
-    config = transformers.AutoConfig.for_model(shape["model_type"], **{k: v for k, v in shape.items() if k != "model_type"})
+    named = shape.get("architectures")
+    measure.AutoModelForCausalLM = Named(named[0]) if named else CAUSAL
+    keys = {key: value for key, value in shape.items() if key not in ("model_type", "architectures")}
+    config = transformers.AutoConfig.for_model(shape["model_type"], **keys)
     try:
         got = measure.run(config, seq=run["seq_length"], mbs=run["micro_batch_size"], dtype=PRECISIONS[run["precision"]],
                           attn=run["attention"], ckpt=run["recompute"] == "full", optim=run["optimizer"],

@@ -9,6 +9,29 @@ L = dict(num_hidden_layers=2)
 S = dict(hidden_size=768, intermediate_size=2304, num_hidden_layers=3, num_attention_heads=12, num_key_value_heads=4, vocab_size=32000)
 G4 = dict(hidden_size=768, intermediate_size=2048, num_hidden_layers=7, num_attention_heads=8, num_key_value_heads=4, head_dim=64, hidden_size_per_layer_input=0, vocab_size=1000)
 L4 = dict(hidden_size=1024, intermediate_size=512, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=2, num_local_experts=4, interleave_moe_layer_step=2, vocab_size=1000, head_dim=128)
+# Families of 2026-11-25: the kind, what its default file leaves out that keeps the model small, and a shape; a second one differs in OTHER.
+E = dict(L, moe_intermediate_size=256)
+MLA = dict(hidden_size=512, intermediate_size=1536, num_hidden_layers=3, num_attention_heads=8, num_key_value_heads=8, vocab_size=4000, q_lora_rank=192, kv_lora_rank=128, qk_rope_head_dim=32, qk_nope_head_dim=64, v_head_dim=96)
+SM = dict(hidden_size=512, intermediate_size=1536, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=2, vocab_size=4000)
+B = dict(hidden_size=512, intermediate_size=1536, num_hidden_layers=3, num_attention_heads=8, vocab_size=4000, max_position_embeddings=1024)
+NEW = [
+    ("cwm", L, dict(SM, head_dim=64)), ("jais2", L, dict(SM, head_dim=96)), ("vaultgemma", L, dict(SM, head_dim=96)), ("youtu", L, MLA), ("minicpm3", L, MLA),
+    ("glm4_moe_lite", dict(num_hidden_layers=3), dict(MLA, moe_intermediate_size=256, n_routed_experts=8, num_experts_per_tok=2)),
+    ("mellum", L, dict(SM, head_dim=64, moe_intermediate_size=256, num_experts=8, num_experts_per_tok=2, layer_types=["sliding_attention", "sliding_attention", "full_attention", "sliding_attention"], mlp_layer_types=["dense", "sparse", "sparse", "sparse"])),
+    ("dots1", dict(L, n_routed_experts=16, num_experts_per_tok=4, n_shared_experts=1), dict(SM, head_dim=64, moe_intermediate_size=256, n_routed_experts=8, num_experts_per_tok=2, n_shared_experts=2, first_k_dense_replace=1)),
+    ("hyperclovax", L, dict(SM, use_post_norm=False)), ("exaone_moe", dict(num_hidden_layers=3), dict(SM, moe_intermediate_size=256, num_experts=8, num_experts_per_tok=2, num_shared_experts=2)),
+    ("hy_v3", L, dict(SM, head_dim=64, moe_intermediate_size=256, num_experts=8, num_experts_per_tok=2)), ("flex_olmo", L, dict(SM, num_experts=8, num_experts_per_tok=2, pad_token_id=1, eos_token_id=2)),
+    ("biogpt", L, B), ("granitemoe", L, dict(SM, num_local_experts=4)), ("granitemoeshared", L, dict(SM, num_local_experts=4, shared_intermediate_size=256)), ("granitemoe_swa", L, dict(SM, num_local_experts=4, shared_intermediate_size=256)),
+    ("arcee", L, SM), ("ernie4_5", L, dict(SM, head_dim=64)), ("exaone4", L, SM), ("iquestcoder", L, SM), ("internlm3", L, SM), ("flint", dict(num_hidden_layers=3), dict(SM, moe_intermediate_size=256, num_experts=8, num_experts_per_tok=2)),
+    ("kolibri1", L, {**SM, "moe_intermediate_size": 256, "num_local_experts": 8, "num_experts_per_tok": 2, "intermediate_size": None}), ("aria_text", L, dict(SM, moe_num_experts=4, moe_num_shared_experts=1, pad_token_id=1)),
+    ("glm", dict(L, pad_token_id=None), dict(SM, head_dim=64, pad_token_id=1)), ("hunyuan_v1_dense", dict(L, head_dim=128), dict(SM, head_dim=96)), ("solar_open", L, dict(SM, head_dim=64, moe_intermediate_size=256, n_routed_experts=8, num_experts_per_tok=2)), ("olmo3", L, SM),
+    ("qwen2_moe", L, dict(SM, num_experts=8, num_experts_per_tok=2, moe_intermediate_size=256, shared_expert_intermediate_size=384)),
+    ("bert", L, B), ("roberta", L, dict(B, type_vocab_size=1)), ("xlm-roberta", L, B), ("camembert", L, B), ("data2vec-text", L, B), ("ernie", L, B), ("megatron-bert", L, B), ("roberta-prelayernorm", L, B), ("xlm-roberta-xl", L, B),
+    ("distilbert", dict(n_layers=2, architectures=["DistilBertForMaskedLM"]), dict(dim=512, hidden_dim=1536, n_layers=3, n_heads=8, vocab_size=4000, architectures=["DistilBertForMaskedLM"])),
+]
+OTHER = {None: dict(num_hidden_layers=3, vocab_size=1000, tie_word_embeddings=False), "mellum": dict(vocab_size=1000, tie_word_embeddings=True), "jais2": dict(attention_bias=False, mlp_bias=False), "hyperclovax": dict(use_post_norm=True, tie_word_embeddings=True), "distilbert": dict(n_layers=4, vocab_size=1000),
+    "ernie4_5": dict(use_bias=True, vocab_size=1000), "cwm": dict(tie_word_embeddings=True, vocab_size=1000), "exaone4": dict(tie_word_embeddings=True, head_dim=96), "granitemoeshared": dict(shared_intermediate_size=0, tie_word_embeddings=True)}
+
 CASES = [
     ("llama", L), ("llama", dict(S, attention_bias=True, mlp_bias=True)), ("llama", dict(S, head_dim=128, tie_word_embeddings=True)),
     ("mistral", L), ("mistral", dict(S, head_dim=96)), ("qwen2", L), ("qwen2", dict(S, tie_word_embeddings=True)),
@@ -70,6 +93,7 @@ CASES = [
     ("ernie4_5_moe", dict(S, num_hidden_layers=6, num_attention_heads=11, head_dim=40, num_key_value_heads=1, moe_num_experts=6, moe_k=3, moe_num_shared_experts=3, moe_layer_start_index=0, moe_layer_end_index=4, moe_layer_interval=2, use_bias=True)),
     ("mimo_v2_flash", dict(num_hidden_layers=48)), ("mimo_v2_flash", dict(hidden_size=512, intermediate_size=1536, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=2, head_dim=64, vocab_size=4000)), ("mimo_v2_flash", dict(hidden_size=640, intermediate_size=1280, num_hidden_layers=3, num_attention_heads=10, num_key_value_heads=5, head_dim=96, vocab_size=1000)),
     ("gemma3n_text", dict(num_hidden_layers=35)), ("gemma3n_text", dict(hidden_size=512, intermediate_size=1024, num_hidden_layers=5, num_attention_heads=8, num_key_value_heads=2, head_dim=64, vocab_size=4000, vocab_size_per_layer_input=4000, hidden_size_per_layer_input=64, num_kv_shared_layers=0, laurel_rank=16, sliding_window=128, activation_sparsity_pattern=[0.0, 0.0, 0.0, 0.0, 0.0], layer_types=['sliding_attention', 'sliding_attention', 'sliding_attention', 'sliding_attention', 'full_attention'])), ("gemma3n_text", dict(hidden_size=640, intermediate_size=1280, num_hidden_layers=6, num_attention_heads=4, num_key_value_heads=1, head_dim=128, vocab_size=1000, vocab_size_per_layer_input=900, hidden_size_per_layer_input=32, num_kv_shared_layers=2, laurel_rank=8, sliding_window=256, activation_sparsity_pattern=[0.95, 0.95, 0.0, 0.0, 0.0, 0.0], layer_types=['sliding_attention', 'sliding_attention', 'full_attention', 'sliding_attention', 'sliding_attention', 'full_attention'])),
+    *[case for kind, default, own in NEW for case in ((kind, default), (kind, own), (kind, {**own, **OTHER.get(kind, OTHER[None])}))],
 ]
 
 # Written to parameters_further.jsonl, with the argument `further`.
@@ -96,9 +120,10 @@ FURTHER = [
 
 for kind, keys in FURTHER if sys.argv[1:] == ["further"] else CASES:
     try:
-        config = CONFIG_MAPPING[kind](**keys)
+        config = CONFIG_MAPPING[kind](**{key: value for key, value in keys.items() if key != "architectures"})
         with torch.device("meta"):
-            model = AutoModelForCausalLM.from_config(config)
+            named = keys.get("architectures")
+            model = getattr(transformers, named[0])(config) if named else AutoModelForCausalLM.from_config(config)
         row = dict(model=kind, parameters=sum(p.numel() for p in model.parameters()), config=dict(model_type=kind, **keys))
         print(json.dumps(row))
     except Exception as error:

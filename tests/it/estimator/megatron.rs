@@ -6,9 +6,9 @@ use crate::support;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    AttentionKernel, DataSharding, GradientDType, HiddenAct, Job, LayerSet, LossFusion, MegatronOptions, Mla, MlpKind,
-    ModelConfig, Moe, Normalization, ParallelLayout, PipelineSchedule, PipelineSplit, PositionEmbedding, Recompute,
-    RecomputeMethod, RecomputeModules, SCHEDULES, TokenDispatcher, TrainingRun,
+    AttentionKernel, BaseFormat, DataSharding, GradientDType, HiddenAct, Job, LayerSet, LossFusion, MegatronOptions, Mla,
+    MlpKind, ModelConfig, Moe, Normalization, ParallelLayout, PipelineSchedule, PipelineSplit, PositionEmbedding, Recompute,
+    RecomputeMethod, RecomputeModules, SCHEDULES, Targets, TokenDispatcher, TrainingRun, Tuning,
 };
 use headroom::estimator::{Ledger, MemoryKind, blockers, estimate, events, memory_by_kind, stage_after_forward, stage_ledger};
 use headroom::units::Bytes;
@@ -242,47 +242,82 @@ fn degrees_that_divide_nothing_are_named() {
     );
 }
 
+/// Main gradients of 16 bits are copied into the format of the master weights, this rank's part of them, while the optimizer steps.
+#[test]
+fn gradients_of_16_bits_are_copied_for_the_step() {
+    let at_step = |gradients, d, sharding| {
+        let job = training_job(&gpt(2), layout(1, 1, d, sharding), |run| {
+            megatron(run);
+            // One short sequence, so that nothing else is higher.
+            (run.seq_length, run.micro_batch_size, run.gradients) = (8, Some(1), gradients);
+        });
+        let found = estimate(&job);
+        let copies = found.ledger.lines.iter().filter(|line| line.label == "Gradients of the master weights");
+        (copies.map(|line| line.bytes.0).sum::<u64>(), found.parameters.total, found.peak_moment)
+    };
+    for (d, sharding) in [(1, DataSharding::NOTHING), (2, support::zero1())] {
+        let (copies, parameters, moment) = at_step(GradientDType::AsWeights, d, sharding);
+        assert!(moment == "when the optimizer steps" && copies.abs_diff(4 * parameters / d) < 1 << 20, "{copies} {parameters}");
+        assert_eq!(at_step(GradientDType::Fp32, d, sharding).0, 0);
+    }
+}
+
 fn any_job() -> impl Strategy<Value = Job> {
     let degrees = (1_u64..=4, 1_u64..=4, 1_u64..=4, 1_u64..=2, 1_u64..=2, 1_u64..=4);
     let switches = (any::<[bool; 8]>(), 0_u64..3, 1_u64..=3, any::<bool>());
-    let pipeline = (0_usize..8, 0_usize..5);
-    (degrees, switches, pipeline).prop_map(|((t, p, d, cp, ep, chunks), (on, recompute, blocks, experts), (schedule, split))| {
-        let schedule = SCHEDULES.get(schedule).map_or(PipelineSchedule::OneForwardOneBackward, |facts| facts.schedule);
-        let chunks = if schedule == PipelineSchedule::OneForwardOneBackward { chunks } else { 1 };
-        let (p, p_even) = (p, p.next_multiple_of(2));
-        let p = if schedule == PipelineSchedule::DualPipe { p_even } else { p };
-        let degree = |n| NonZeroU64::new(n).expect("at least one");
-        let layout = ParallelLayout {
-            context_parallel_size: degree(cp),
-            expert_model_parallel_size: degree(ep),
-            virtual_pipeline_model_parallel_size: degree(chunks),
-            sequence_parallel: on[0],
-            pipeline_schedule: schedule,
-            pipeline_split: match (split, NonZeroU64::new(chunks)) {
-                (0, first) => PipelineSplit::Ends { first, last: None },
-                (1, last) => PipelineSplit::Ends { first: None, last },
-                (2, _) => PipelineSplit::WithEnds,
-                _ => PipelineSplit::Even,
-            },
-            ..layout(t, p, d, if on[1] { support::zero1() } else { DataSharding::NOTHING })
-        };
-        let model = if experts { deepseek() } else { gpt(16) };
-        training_job(&model, layout, |run| {
-            megatron(run);
-            run.attention = if on[2] { AttentionKernel::Standard } else { AttentionKernel::Flash };
-            run.recompute = [Recompute::None, Recompute::Selective, Recompute::Full][usize::try_from(recompute).expect("small")];
-            run.megatron = MegatronOptions {
-                hidden_dropout: on[3],
-                attention_dropout: on[4],
-                cross_entropy_loss_fusion: if on[5] { LossFusion::TransformerEngine } else { LossFusion::None },
-                gradient_accumulation_fusion: on[6],
-                recompute_method: if on[7] { RecomputeMethod::Uniform(degree(blocks)) } else { RecomputeMethod::Block(blocks) },
-                moe_token_dispatcher: if on[7] { TokenDispatcher::AllToAll } else { TokenDispatcher::AllGather },
-                moe_grouped_gemm: on[4],
-                ..MegatronOptions::DEFAULT
+    let pipeline = (0_usize..8, 0_usize..5, 0_u8..4);
+    (degrees, switches, pipeline).prop_map(
+        |((t, p, d, cp, ep, chunks), (on, recompute, blocks, experts), (schedule, split, tuned))| {
+            let schedule = SCHEDULES.get(schedule).map_or(PipelineSchedule::OneForwardOneBackward, |facts| facts.schedule);
+            let chunks = if schedule == PipelineSchedule::OneForwardOneBackward { chunks } else { 1 };
+            let (p, p_even) = (p, p.next_multiple_of(2));
+            let p = if schedule == PipelineSchedule::DualPipe { p_even } else { p };
+            let degree = |n| NonZeroU64::new(n).expect("at least one");
+            let layout = ParallelLayout {
+                context_parallel_size: degree(cp),
+                expert_model_parallel_size: degree(ep),
+                virtual_pipeline_model_parallel_size: degree(chunks),
+                sequence_parallel: on[0],
+                pipeline_schedule: schedule,
+                pipeline_split: match (split, NonZeroU64::new(chunks)) {
+                    (0, first) => PipelineSplit::Ends { first, last: None },
+                    (1, last) => PipelineSplit::Ends { first: None, last },
+                    (2, _) => PipelineSplit::WithEnds,
+                    _ => PipelineSplit::Even,
+                },
+                ..layout(t, p, d, if on[1] { support::zero1() } else { DataSharding::NOTHING })
             };
-        })
-    })
+            let model = if experts { deepseek() } else { gpt(16) };
+            training_job(&model, layout, |run| {
+                megatron(run);
+                if blocks == 1 {
+                    run.gradients = GradientDType::AsWeights;
+                }
+                // Half of the jobs have adapters, with dropout or without.
+                if tuned > 1 {
+                    let adapters = Tuning::FULL.with_adapters(BaseFormat::Weights);
+                    run.tuning = Tuning { target_modules: Targets::ALL, dropout: tuned > 2, ..adapters };
+                }
+                run.attention = if on[2] { AttentionKernel::Standard } else { AttentionKernel::Flash };
+                run.recompute =
+                    [Recompute::None, Recompute::Selective, Recompute::Full][usize::try_from(recompute).expect("small")];
+                run.megatron = MegatronOptions {
+                    hidden_dropout: on[3],
+                    attention_dropout: on[4],
+                    cross_entropy_loss_fusion: if on[5] { LossFusion::TransformerEngine } else { LossFusion::None },
+                    gradient_accumulation_fusion: on[6],
+                    recompute_method: if on[7] {
+                        RecomputeMethod::Uniform(degree(blocks))
+                    } else {
+                        RecomputeMethod::Block(blocks)
+                    },
+                    moe_token_dispatcher: if on[7] { TokenDispatcher::AllToAll } else { TokenDispatcher::AllGather },
+                    moe_grouped_gemm: on[4],
+                    ..MegatronOptions::DEFAULT
+                };
+            })
+        },
+    )
 }
 
 proptest! {

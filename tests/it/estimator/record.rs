@@ -115,7 +115,8 @@ fn every_matrix_is_multiplied_once_with_every_token_that_meets_it() {
 
 #[test]
 fn served_models_multiply_as_trained_ones_and_the_head_only_the_last_tokens() {
-    for model in models().chain(served_models()) {
+    // Encoders are not served.
+    for model in models().chain(served_models()).filter(|model| model.encoder.is_none()) {
         for attention in [AttentionKernel::Standard, AttentionKernel::Flash] {
             let plain = Lowering { training: false, attention, ..Lowering::parameters_only(&model) };
             is_closed_form(&Lowering { seq_length: 512, context_length: 4096, concurrent_sequences: 7, ..plain });
@@ -190,7 +191,8 @@ proptest! {
 /// A family that calls its products by other names would have no working set.
 #[test]
 fn every_half_of_a_served_block_works_with_something() {
-    for model in models().chain(served_models()) {
+    // Encoders are not served.
+    for model in models().chain(served_models()).filter(|model| model.encoder.is_none()) {
         for attention in [AttentionKernel::Standard, AttentionKernel::Flash] {
             let with = Lowering { training: false, attention, ..Lowering::parameters_only(&model) };
             for kind in lower(&Lowering { seq_length: 512, context_length: 4096, ..with }).kinds {

@@ -208,7 +208,10 @@ fn two_answers_take_what_a_batch_twice_as_large_takes() {
 fn what_is_not_modelled_is_a_sentence() {
     let prefix = Tuning { method: Method::Prefix, ..Tuning::FULL };
     for (job, word) in [
-        (job(lora(8, SOME), ParallelLayout::SINGLE, |run| run.stack = support::megatron()), "transformers"),
+        (
+            job(Tuning { base: BaseFormat::Nf4, ..lora(8, SOME) }, ParallelLayout::SINGLE, |run| run.stack = support::megatron()),
+            "transformers",
+        ),
         (job(lora(8, SOME), layout(2, 1, 1, DataSharding::NOTHING), |_| {}), "data-parallel"),
         (job(lora(8, Targets::KEY_VALUE_DOWN), ParallelLayout::SINGLE, |_| {}), "nothing learns"),
         (job(prefix, ParallelLayout::SINGLE, |run| run.recompute = Recompute::Full), "recomputation"),
@@ -237,8 +240,8 @@ fn what_learns_is_changed_where_a_fine_tuning_does_not_run() {
     // From scratch all parameters learn, and a job that runs needs nothing.
     assert_eq!(offered(Tuning::FULL, &|_| {}), []);
     assert_eq!(offered(self::lora(8, SOME), &|_| {}), []);
-    // A rule that forbids adapters forbids offering them.
-    assert_eq!(offered(full, &|run| run.stack = support::megatron()), []);
+    // A rule that forbids adapters of 4 bits forbids offering them.
+    assert_eq!(offered(full, &|run| run.stack = support::megatron()), named(&[lora]));
     // 8 billion weights and their states beside a sequence that leaves LoRA no room.
     let long = |run: &mut TrainingRun| (run.seq_length, run.recompute) = (LONG, Recompute::Full);
     assert_eq!(offered(Tuning { method: Method::Dora, ..self::lora(16, Targets::ALL) }, &long), named(&[qlora]));

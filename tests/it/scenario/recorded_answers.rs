@@ -139,6 +139,15 @@ fn is_copied_anew(link: &str) -> bool {
     })
 }
 
+/// Whether an answer was recorded anew because Megatron-LM copies main gradients of 16 bits for the optimizer's step.
+fn is_stepped_anew(link: &str) -> bool {
+    let job = decode(link).scenario.resolve();
+    job.is_ok_and(|job| {
+        let run = job.training().filter(|run| run.stack.has_own_schedule());
+        run.is_some_and(|run| run.recipe().master.is_some_and(|master| master != run.recipe().gradient))
+    })
+}
+
 /// Whether the name of the model was recorded anew: its size is counted by the modules that run it, as the answer's is, where the link's
 /// family has none of that shape.
 fn is_named_anew(link: &str) -> bool {
@@ -158,7 +167,8 @@ fn record_some_anew() {
         let anew = RECORDED_ANEW.iter().any(|(part, _)| link.contains(part))
             || is_reduced_anew(link)
             || is_of_cuda(link)
-            || is_copied_anew(link);
+            || is_copied_anew(link)
+            || is_stepped_anew(link);
         let parts: Vec<&str> = [("time", is_timed_anew(link)), ("model", is_named_anew(link))]
             .into_iter()
             .filter_map(|(part, anew)| anew.then_some(part))
@@ -193,6 +203,36 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=ernie-moe",
     "fam=mimo-v2-flash",
     "fam=gemma3n",
+    "fam=cwm",
+    "fam=jais2",
+    "fam=vaultgemma",
+    "fam=glm4-moe-lite",
+    "fam=youtu",
+    "fam=mellum",
+    "fam=dots1",
+    "fam=hyperclovax",
+    "fam=exaone-moe",
+    "fam=hy-v3",
+    "fam=minicpm3",
+    "fam=biogpt",
+    "fam=flex-olmo",
+    "fam=granite-moe",
+    "fam=granite-moe-shared",
+    "fam=granite-moe-swa",
+    "fam=exaone4",
+    "fam=arcee",
+    "fam=ernie4-5",
+    "fam=bert",
+    "fam=roberta",
+    "fam=distilbert",
+    "fam=megatron-bert",
+    "fam=roberta-prelayernorm",
+    "fam=xlm-roberta-xl",
+    "fam=glm",
+    "fam=hunyuan-dense",
+    "fam=solar-open",
+    "fam=olmo3",
+    "fam=qwen2-moe",
     "act=xielu",
     "opt=muon",
     "xef=native",

@@ -165,6 +165,14 @@ pub fn parameters(config: &ModelConfig) -> u64 {
     if config.pooler {
         total += h * h + h;
     }
+    if let Some(encoder) = config.encoder {
+        // Token types; a dense layer and a norm before the head.
+        total += encoder.type_vocab_size * h;
+        total += if encoder.head_transform { h * h + h + norm } else { 0 };
+        // An untied head's own bias stands beside the one that a tied head has.
+        let twice = !config.tie_word_embeddings && config.family.model_type() != "distilbert";
+        total += if twice { config.vocab_size } else { 0 };
+    }
     if let Some(altup) = config.hybrid.as_ref().and_then(|hybrid| hybrid.altup.as_ref()) {
         // The table of layer embeddings, and what the model's own becomes such by; what leads into each stream but one and out of it.
         let (p, inputs) = (altup.hidden_size_per_layer_input, config.num_hidden_layers * altup.hidden_size_per_layer_input);
@@ -269,7 +277,7 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
             // None, or norms without a scale.
             (false, _) | (true, "nanochat") => 0,
             // One norm over all heads at once, or a norm of its own for each head.
-            (true, "olmo2" | "olmoe" | "minimax_m2" | "cohere" | "stablelm") => queries + keys,
+            (true, "olmo2" | "olmo3" | "olmoe" | "flex_olmo" | "minimax_m2" | "cohere" | "stablelm") => queries + keys,
             // With a bias.
             (true, _) if config.normalization == Normalization::LayerNorm => 4 * config.head_dim,
             (true, _) => 2 * config.head_dim,

@@ -1,6 +1,6 @@
 //! What PyTorch's trackers count besides the memory of a step. No GPU holds it, so the engine does not know it; what was measured holds it.
 
-use headroom::config::{Job, OptimizerImplementation, Recompute};
+use headroom::config::{Job, OptimizerImplementation, Recompute, TrainingPrecision};
 use headroom::estimator::{Phase, estimate};
 use headroom::ops::{self, Op, Role, Shape, Tensor};
 
@@ -14,6 +14,26 @@ pub fn kept_alive(job: &Job) -> u64 {
     let model = job.model();
     let width = model.word_embed_proj_dim.unwrap_or(model.hidden_size);
     job.micro_batch_size() * run.seq_length * width * run.recipe().parameter.bits() / 8
+}
+
+/// The peak where the tracker's hooks hold a gradient that nothing else does; `None` of models without such modules.
+///
+/// BERT's modules for the output of a half take two tensors, the half's output and the residual (`BertSelfOutput`, `BertOutput`). The tracker
+/// waits for the gradients of both, and holds that of the first, of the width of hidden states, until that of the residual is there: at the
+/// end of the block's backward (`torch/autograd/graph.py`, `register_multi_grad_hook`). Followed without hooks on modules, the step holds
+/// as much as the engine says.
+pub fn held_by_hooks(job: &Job) -> Option<u64> {
+    let run = job.training()?;
+    let model = job.model();
+    // DistilBERT's blocks add the residual themselves.
+    if model.encoder.is_none() || model.family.model_type() == "distilbert" {
+        return None;
+    }
+    let bits = if run.precision == TrainingPrecision::Fp32 { 32 } else { 16 };
+    let held = job.micro_batch_size() * run.seq_length * model.hidden_size * bits / 8;
+    let timeline = estimate(job).timeline?;
+    let blocks = timeline.stretches.iter().filter(|stretch| stretch.phase == Phase::Backward && stretch.layer.is_some());
+    blocks.map(|stretch| stretch.peak.into_iter().map(|bytes| bytes.0).sum::<u64>() + held).max()
 }
 
 /// The optimizer whose first step on split parameters was looked through.

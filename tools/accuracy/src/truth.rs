@@ -59,6 +59,7 @@ fn memory_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let compare = |quantity, ours, pointer: &str| Ok::<_, String>(Comparison { quantity, ours, measured: row.count(pointer)? });
     let held = tracker::kept_alive(&job);
     let peak = peak.into_iter().sum::<Bytes>().0 + 2 * held;
+    let peak = peak.max(tracker::held_by_hooks(&job).unwrap_or(0));
     let mut all = vec![
         compare(Quantity::Parameters, total, "/measured/parameters")?,
         compare(Quantity::Activations, activations.0 + held, "/measured/after_forward_bytes/act")?,

@@ -169,10 +169,17 @@ impl Needed {
         (moment, sum(&self.buffers) + moment.map_or(Bytes::ZERO, |moment| sum(&moment.bytes)))
     }
 
-    /// Buffers and a moment on top of states.
-    fn on(&self, mut kinds: Kinds, moment: Option<Moment>) -> Kinds {
+    /// The moment and all beside states, unless as much or more is alive while the optimizer steps.
+    fn or_step(&self, (moment, beside): (Option<Moment>, Bytes), copies: Bytes) -> (Option<Moment>, Bytes) {
+        let is_lower = moment.is_none_or(|moment| sum(&moment.bytes) <= copies);
+        if is_lower && copies > Bytes::ZERO { (None, sum(&self.buffers) + copies) } else { (moment, beside) }
+    }
+
+    /// Buffers and a moment on top of states; where there is none, the optimizer steps.
+    fn on(&self, states: &States, moment: Option<Moment>) -> Kinds {
+        let mut kinds = states.kinds;
         let [temporary, framework] = self.buffers;
-        let [saved, passing] = moment.map_or_else(Alike::default, |moment| moment.bytes);
+        let [saved, passing] = moment.map_or([Bytes::ZERO, states.copies], |moment| moment.bytes);
         for (kind, bytes) in
             [(MemoryKind::Activation, saved), (MemoryKind::Temporary, temporary + passing), (MemoryKind::Framework, framework)]
         {
@@ -199,13 +206,14 @@ pub(super) fn most<'a>(
         } else {
             (needed.moment, needed.total)
         };
+        let (moment, beside) = needed.or_step((moment, beside), states.copies);
         let total = states.total + beside;
         // Of equal ones the first.
         let is_most = best.is_none_or(|best| total > best.0);
         if !is_most && total <= capacity {
             continue;
         }
-        let kinds = needed.on(states.kinds, moment);
+        let kinds = needed.on(states, moment);
         if total > capacity {
             over = first_over(&kinds, capacity).into_iter().chain(over).min();
         }

@@ -81,11 +81,14 @@ struct Stated {
 struct States {
     kinds: Kinds,
     total: Bytes,
+    /// Alive beside them while the optimizer steps.
+    copies: Bytes,
 }
 
 impl States {
-    fn of(kinds: Kinds) -> Self {
-        Self { kinds, total: kinds.into_iter().sum() }
+    fn of(scope: &Scope) -> Self {
+        let kinds = Ledger { lines: scope.states(false) }.by_kind();
+        Self { kinds, total: kinds.into_iter().sum(), copies: scope.copies() }
     }
 }
 
@@ -160,7 +163,7 @@ impl Many {
             && known.is_empty()
         {
             known.extend(stages.iter().map(|staged| {
-                let make = || States::of(Ledger { lines: scope(staged).states(false) }.by_kind());
+                let make = || States::of(&scope(staged));
                 states.value((common.sharers, staged.place, sharding), make)
             }));
         }

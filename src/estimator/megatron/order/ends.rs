@@ -84,8 +84,13 @@ impl Order<'_> {
         self.player.enter("Final norm");
         let (normed, statistics) = self.norm("normed output", true);
         self.player.enter("Output layer");
-        self.gather_input();
+        let frozen = self.is_frozen();
+        let whole = if frozen { self.gathered_gradient() } else { Taken::NOTHING };
+        if !frozen {
+            self.gather_input();
+        }
         let of_vocabulary = self.multiply("logits", logits);
+        self.player.free(whole);
         self.player.enter("Cross-entropy");
         let player = &mut self.player;
         let fusion = self.run.megatron.cross_entropy_loss_fusion;
@@ -110,6 +115,13 @@ impl Order<'_> {
         player.brief("losses that count", each);
         player.free(loss);
         [batch.positions, batch.labels] = [Taken::NOTHING; 2];
+        // A frozen output layer does not keep what it reads.
+        let normed = if frozen {
+            player.free(normed);
+            Taken::NOTHING
+        } else {
+            normed
+        };
         let kept = if fusion == LossFusion::TransformerEngine { of_vocabulary } else { softmax };
         Head { input, normed, statistics, kept, labels: [masked, own] }
     }

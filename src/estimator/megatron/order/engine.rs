@@ -2,8 +2,9 @@
 //! a workspace that stays, weight gradients added to the main gradients by the product, a fused rotation.
 
 use super::super::schedule::Kind;
+use super::adapters::{Between, Passage};
 use super::sizes::Sizes;
-use super::{Block, Feed, Forward, Gradient, Mixed, Order, Taken};
+use super::{Adapter, Block, Feed, Forward, Gradient, Mixed, Order, Taken};
 
 /// Parts in which the gradient of a norm's scale is added up in fp32, in bytes for each byte of the scale: 16 rows of threads on each of
 /// 132 multiprocessors, each with 4 bytes for 2 (`rmsnorm_bwd`, whose kernel asks for them).
@@ -15,6 +16,7 @@ struct Normed {
     output: Taken,
     statistics: [Taken; 2],
     product: Taken,
+    adapter: Adapter,
 }
 
 /// The matrix of a product, for which a gradient stands that is never read (`get_dummy_wgrad`).
@@ -27,6 +29,8 @@ pub(super) enum Matrix {
     Head,
     ExpertUp,
     ExpertDown,
+    /// One of an adapter's, with so many rows and columns.
+    Adapter([u64; 2]),
 }
 
 impl Order<'_> {
@@ -45,24 +49,43 @@ impl Order<'_> {
     }
 
     /// A norm, its output gathered, and the product.
-    fn normed_product(&mut self, name: &'static str, bytes: u64, keeps: bool) -> Normed {
-        let (normed, statistics) = self.norm("normed input", true);
+    fn normed_product(&mut self, layer: Matrix, (name, bytes): (&'static str, u64), keeps: bool) -> Normed {
+        let (mut normed, mut statistics) = self.norm("normed input", true);
         let whole = self.player.take_if(self.sizes.split, "gathered input", self.sizes.whole);
         let product = self.player.take(name, bytes);
-        self.player.free(whole);
-        if keeps {
-            return Normed { output: normed, statistics, product };
+        if self.is_frozen() && self.adapters.beside(layer).is_none() {
+            // Frozen, the layer lets go of what its norm made, unless an adapter is given it.
+            self.player.free(normed);
+            normed = Taken::NOTHING;
         }
-        self.player.free_all(statistics);
-        self.player.free(normed);
-        Normed { output: Taken::NOTHING, statistics: [Taken::NOTHING; 2], product }
+        self.player.free(whole);
+        if !keeps {
+            self.player.free_all(statistics);
+            statistics = [Taken::NOTHING; 2];
+        }
+        let (product, adapter) = self.adapted(self.column(layer, bytes), product, keeps);
+        if !keeps {
+            self.player.free(normed);
+            normed = Taken::NOTHING;
+        }
+        Normed { output: normed, statistics, product, adapter }
+    }
+
+    /// How an adapter beside a column-parallel layer behind a norm reads and makes tokens.
+    const fn column(&self, layer: Matrix, output: u64) -> Passage {
+        Passage { layer, input: self.sizes.hidden, output, between: Between::Gathered }
+    }
+
+    /// The same beside a row-parallel layer.
+    const fn row(&self, layer: Matrix, input: u64) -> Passage {
+        Passage { layer, input, output: self.sizes.hidden, between: Between::Scattered }
     }
 
     fn engine_attention(&mut self, input: Taken, keeps: bool) -> (Taken, Mixed) {
         let sizes = self.sizes;
         self.player.enter("Attention");
-        let Normed { output: normed, statistics, product: joint } =
-            self.normed_product("queries, keys and values", sizes.projected, keeps);
+        let Normed { output: normed, statistics, product: joint, adapter: of_joint } =
+            self.normed_product(Matrix::Projection, ("queries, keys and values", sizes.projected), keeps);
         let player = &mut self.player;
         let apart = player.take_if(sizes.parts_queries, "queries apart", sizes.queries);
         let (mut read, mut heads, mut of_heads) = ([apart, Taken::NOTHING], [apart, Taken::NOTHING], [Taken::NOTHING; 2]);
@@ -89,7 +112,7 @@ impl Order<'_> {
             rotated = [player.take("rotated queries", sizes.queries), player.take("rotated keys", sizes.keys)];
         }
         let joint = self.values_apart(joint);
-        let output = self.player.take("attention output", sizes.queries);
+        let mut output = self.player.take("attention output", sizes.queries);
         let mut sums = self.log_sums();
         if !keeps || self.recomputes_core() {
             self.player.free_all(sums);
@@ -97,16 +120,23 @@ impl Order<'_> {
         }
         let projection = self.player.take("output projection", sizes.whole);
         let projection = self.scattered(projection);
+        let (projection, of_output) = self.adapted(self.row(Matrix::Output, sizes.queries), projection, keeps);
+        let lets_go = keeps && self.recomputes_core() && !self.keeps_input(Matrix::Output);
         let player = &mut self.player;
         if sizes.rotates {
             player.free_all([heads[1], heads[0]]);
         }
         player.free_unless(keeps, [rotated[0], rotated[1], joint, output]);
+        if lets_go {
+            player.free(output);
+            output = Taken::NOTHING;
+        }
         let residual = player.take("attention residual", sizes.hidden);
         player.free(projection);
         let [apart, keys_apart] = if sizes.head_norms { read } else { [Taken::NOTHING; 2] };
         let angles = [keys_apart, Taken::NOTHING, Taken::NOTHING, Taken::NOTHING];
-        (residual, Mixed { input, normed, statistics, joint, apart, of_heads, angles, rotated, output, sums })
+        let adapters = [of_joint, of_output];
+        (residual, Mixed { input, normed, statistics, joint, apart, of_heads, angles, rotated, output, sums, adapters })
     }
 
     fn engine_feed_forward(&mut self, residual: Taken, keeps: bool) -> (Taken, Feed) {
@@ -120,14 +150,19 @@ impl Order<'_> {
 
     fn engine_matrices(&mut self, residual: Taken, keeps: bool) -> (Taken, Feed) {
         let Sizes { up, activated, whole, .. } = self.sizes;
-        let Normed { output: normed, statistics, product } = self.normed_product("activation input", up, keeps);
-        let activated = self.player.take("activation output", activated);
+        let Normed { output: normed, statistics, product, adapter: of_up } =
+            self.normed_product(Matrix::Up, ("activation input", up), keeps);
+        let bytes = activated;
+        let activated = self.player.take("activation output", bytes);
         self.player.free_unless(keeps, [product]);
         let output = self.player.take("down projection", whole);
         let output = self.scattered(output);
-        self.player.free_unless(keeps, [activated]);
-        let [up, activated] = if keeps { [product, activated] } else { [Taken::NOTHING; 2] };
-        (output, Feed { residual, normed, statistics, up, activated })
+        let (output, of_down) = self.adapted(self.row(Matrix::Down, bytes), output, keeps);
+        let keeps_activated = keeps && self.keeps_input(Matrix::Down);
+        self.player.free_unless(keeps_activated, [activated]);
+        let up = if keeps { product } else { Taken::NOTHING };
+        let activated = if keeps_activated { activated } else { Taken::NOTHING };
+        (output, Feed { residual, normed, statistics, up, activated, adapters: [of_up, of_down] })
     }
 
     /// Backward of a block; see `local_back`.
@@ -142,6 +177,9 @@ impl Order<'_> {
     /// A weight's gradient is added to the main gradient; what stands for it stays.
     pub(super) fn stand_in(&mut self, matrix: Matrix) {
         let weights = self.weights;
+        if self.is_frozen() && !matches!(matrix, Matrix::Adapter(_)) {
+            return;
+        }
         let bytes = match matrix {
             Matrix::Projection => weights.projection,
             Matrix::Output => weights.output,
@@ -150,6 +188,7 @@ impl Order<'_> {
             Matrix::Head => weights.head,
             Matrix::ExpertUp => weights.expert_up,
             Matrix::ExpertDown => weights.expert_down,
+            Matrix::Adapter([rows, columns]) => rows.saturating_mul(columns).saturating_mul(2),
         };
         if self.run.megatron.gradient_accumulation_fusion && !self.lasting.stand_ins.contains(&matrix) {
             self.lasting.stand_ins.push(matrix);
@@ -159,6 +198,9 @@ impl Order<'_> {
 
     /// The gradient of a weight of PyTorch's products: apart, or only what stands for it.
     pub(super) fn head_gradient(&mut self) -> Taken {
+        if self.is_frozen() {
+            return Taken::NOTHING;
+        }
         if self.run.megatron.transformer_engine && self.run.megatron.gradient_accumulation_fusion {
             self.stand_in(Matrix::Head);
             return Taken::NOTHING;
@@ -168,21 +210,32 @@ impl Order<'_> {
 
     /// The gradient of a weight of Transformer Engine's products, where they do not add it to the main gradient.
     fn engine_weight_gradient(&mut self, matrix: Matrix, bytes: u64) -> Taken {
-        if self.run.megatron.gradient_accumulation_fusion {
+        if self.run.megatron.gradient_accumulation_fusion || self.is_frozen() {
             return Taken::NOTHING;
         }
         self.stand_in(matrix);
         self.player.take("gradient of the weight", bytes)
     }
 
-    /// Backward of a row-parallel layer (`Linear`): the gradient of its input, which is freed.
-    fn row_back(&mut self, matrix: Matrix, (name, bytes, weight): (&'static str, u64, u64), input: Taken) -> (Taken, Taken) {
+    /// Backward of a row-parallel layer (`Linear`) and its adapter: the gradient of its input, which is freed.
+    fn row_back(
+        &mut self,
+        matrix: Matrix,
+        (name, bytes, weight): (&'static str, u64, u64),
+        (input, adapter): (Taken, &Adapter),
+    ) -> (Taken, Taken) {
+        let of_adapter = self.adapter_back(self.row(matrix, bytes), adapter, input);
         let whole = self.gathered_gradient();
         let of_input = self.player.take(name, bytes);
         let of_weight = self.engine_weight_gradient(matrix, weight);
-        self.player.free_all([input, whole]);
+        self.player.free_all([if self.is_frozen() { Taken::NOTHING } else { input }, whole]);
         self.stand_in(matrix);
-        (of_input, of_weight)
+        if of_adapter == Taken::NOTHING {
+            return (of_input, of_weight);
+        }
+        // The layer's is added to the adapter's, which came first.
+        self.player.free(of_input);
+        (of_adapter, of_weight)
     }
 
     /// Backward of a norm and the product behind it.
@@ -190,22 +243,31 @@ impl Order<'_> {
         &mut self,
         (matrix, weight): (Matrix, u64),
         of_product: Taken,
-        (input, normed, statistics): (Taken, Taken, [Taken; 2]),
+        (input, normed, statistics, adapter): (Taken, Taken, [Taken; 2], &Adapter),
         gradient: &mut Gradient,
     ) {
-        let Sizes { hidden, whole, scale, split, statistics: count, .. } = self.sizes;
-        let gathered = self.player.take_if(split, "gathered input", whole);
+        let Sizes { hidden, whole, scale, split, statistics: count, up, projected, .. } = self.sizes;
+        let output = if matrix == Matrix::Up { up } else { projected };
+        let of_adapter = self.adapter_back(self.column(matrix, output), adapter, Taken::NOTHING);
+        let frozen = self.is_frozen();
+        let gathered = self.player.take_if(split && !frozen, "gathered input", whole);
         let of_whole = self.player.take("gradient of the normed input", whole);
-        let of_local = self.player.take_if(split, "gradient of the normed input", hidden);
+        let mut of_local = self.player.take_if(split, "gradient of the normed input", hidden);
         let of_weight = self.engine_weight_gradient(matrix, weight);
-        self.player.free_all([normed, gathered]);
+        let late = if frozen { normed } else { Taken::NOTHING };
+        self.player.free_all([if frozen { Taken::NOTHING } else { normed }, gathered]);
+        if of_adapter != Taken::NOTHING {
+            let sum = self.player.take("gradient of the normed input, with the adapter's", hidden);
+            self.player.free(of_local);
+            of_local = sum;
+        }
         let of_input = self.player.take("gradient of the norm's input", hidden);
         let of_scale = [0, 1].map(|place| self.player.take_if(place < count, "gradient of the norm's scale", scale));
         self.player.brief("partial sums of the norm's scale", scale.saturating_mul(PARTS_OF_SCALE));
         self.player.free(of_local);
         self.player.free_all(statistics);
         self.stand_in(matrix);
-        self.player.free_all([of_whole, of_product, input]);
+        self.player.free_all([of_whole, of_adapter, of_product, input, late]);
         gradient.add(&mut self.player, of_input, hidden);
         self.player.free_all(of_scale);
         self.player.free(of_weight);
@@ -219,10 +281,12 @@ impl Order<'_> {
             (again, feed) = self.engine_matrices(feed.residual, true);
         }
         let of_activated = ("gradient of the activation output", sizes.activated, weights.down);
-        let (of_activated, of_down) = self.row_back(Matrix::Down, of_activated, feed.activated);
-        let of_up = self.player.take("gradient of the activation input", sizes.up);
+        let [of_up, of_down] = feed.adapters;
+        let (of_activated, of_down) = self.row_back(Matrix::Down, of_activated, (feed.activated, &of_down));
+        let gradient_of_up = self.player.take("gradient of the activation input", sizes.up);
         self.player.free_all([of_activated, of_down, feed.up]);
-        self.normed_back((Matrix::Up, weights.up), of_up, (feed.residual, feed.normed, feed.statistics), gradient);
+        let kept = (feed.residual, feed.normed, feed.statistics, &of_up);
+        self.normed_back((Matrix::Up, weights.up), gradient_of_up, kept, gradient);
         self.player.free(again);
     }
 
@@ -232,7 +296,8 @@ impl Order<'_> {
         let recomputes = self.recomputes_core();
         let of_output = ("gradient of the attention output", sizes.queries, weights.output);
         let kept = if recomputes { mixed.output } else { Taken::NOTHING };
-        let (of_output, of_weight) = self.row_back(Matrix::Output, of_output, kept);
+        let [of_joint, of_projection] = mixed.adapters;
+        let (of_output, of_weight) = self.row_back(Matrix::Output, of_output, (kept, &of_projection));
         self.player.free(of_weight);
         let again = self.player.take_if(recomputes, "attention output", sizes.queries);
         let sums = if recomputes { self.log_sums() } else { mixed.sums };
@@ -263,11 +328,7 @@ impl Order<'_> {
         }
         let joint = player.take("gradient of queries, keys and values", sizes.projected);
         player.free_all([of_queries, of_keys, of_values]);
-        self.normed_back(
-            (Matrix::Projection, weights.projection),
-            joint,
-            (mixed.input, mixed.normed, mixed.statistics),
-            gradient,
-        );
+        let kept = (mixed.input, mixed.normed, mixed.statistics, &of_joint);
+        self.normed_back((Matrix::Projection, weights.projection), joint, kept, gradient);
     }
 }

@@ -1,8 +1,9 @@
 //! A mixture of experts (`transformer/moe`): router in fp32, tokens permuted, sent and sorted by fused kernels, grouped products of
 //! Transformer Engine. Every expert gets equally many tokens.
 
+use super::adapters::{Between, Passage};
 use super::engine::Matrix;
-use super::{Gradient, Lasting, Order, Taken};
+use super::{Adapter, Gradient, Lasting, Order, Taken};
 use crate::config::{Job, Moe, TrainingRun};
 use crate::ops::megatron::GROUPED_STREAMS;
 
@@ -65,15 +66,69 @@ pub(super) struct Experts {
     up: Taken,
     activated: Taken,
     back: Taken,
+    /// Beside both matrices.
+    adapters: [Adapter; 2],
+}
+
+/// Tokens as the dispatcher hands them to the experts.
+#[derive(Clone, Copy, Debug)]
+struct Dispatched {
+    permuted: Taken,
+    received: Taken,
+    of_rows: Taken,
+    order: Taken,
+    /// As the experts read them, and their probabilities.
+    input: Taken,
+    sorted: Taken,
 }
 
 impl Order<'_> {
     /// From the first residual sum to the block's output; see `local_block`.
     pub(super) fn experts(&mut self, residual: Taken, keeps: bool) -> (Taken, Experts) {
         self.player.enter("Experts");
-        let Routing { rows, each_row, routed, up, activated, sends, sorts, .. } = self.routing;
+        let Routing { each_row, routed, sends, sorts, .. } = self.routing;
         let (normed, statistics) = self.norm("normed attention residual", keeps);
         let (indices, weights) = self.route(keeps);
+        let Dispatched { permuted, received, of_rows, order, input, sorted } = self.dispatch(keeps);
+        let (mut output, [up, activated], adapters) = self.multiplied(keeps);
+        let keeps_input = keeps && self.keeps_input(Matrix::ExpertUp);
+        let player = &mut self.player;
+        let mut back = Taken::NOTHING;
+        if sorts {
+            back = player.take("order of rows", each_row);
+            let unsorted = player.take("tokens in the order received", routed);
+            player.free_unless(keeps, [back]);
+            player.free_unless(keeps_input, [input]);
+            player.free_unless(keeps, [sorted]);
+            player.free(output);
+            output = unsorted;
+        }
+        if sends {
+            let returned = player.take("returned tokens", routed);
+            player.free(output);
+            output = returned;
+        }
+        let sum = player.take("experts' sum", self.sizes.hidden);
+        player.free_all([output, permuted]);
+        if sends {
+            player.free_all([of_rows, if sorts { received } else { Taken::NOTHING }]);
+        } else if sorts {
+            player.free(of_rows);
+        }
+        let input = if keeps_input || !sorts { input } else { Taken::NOTHING };
+        let result = player.take("block output", self.sizes.hidden);
+        player.free_unless(keeps, [normed]);
+        player.free(sum);
+        player.free_unless(keeps, [residual]);
+        let of_rows = sorted;
+        let kept =
+            Experts { residual, statistics, normed, indices, weights, order, input, of_rows, up, activated, back, adapters };
+        (result, kept)
+    }
+
+    /// Tokens on their way to the experts: permuted, sent, sorted by expert.
+    fn dispatch(&mut self, keeps: bool) -> Dispatched {
+        let Routing { rows, each_row, routed, sends, sorts, .. } = self.routing;
         let player = &mut self.player;
         let map = player.take("rows of tokens", rows);
         let permuted = player.take("permuted tokens", routed);
@@ -98,38 +153,37 @@ impl Order<'_> {
                 player.free(order);
             }
         }
+        Dispatched { permuted, received, of_rows, order, input, sorted }
+    }
+
+    /// Both grouped products, the activation function between them, and adapters beside: what experts make, and what of it is kept.
+    fn multiplied(&mut self, keeps: bool) -> (Taken, [Taken; 2], [Adapter; 2]) {
+        let Routing { routed, up, activated, .. } = self.routing;
         for place in &mut self.lasting.grouped {
             let bytes = self.run.megatron.transformer_engine_workspace.0.saturating_add(1024);
             Lasting::once(place, &mut self.player, "workspace of grouped products", bytes);
         }
-        let player = &mut self.player;
-        let up = player.take("activation input", up);
-        let activated = player.take("activation output", activated);
-        let mut output = player.take("experts' output", routed);
-        player.free_unless(keeps, [up, activated]);
-        let mut back = Taken::NOTHING;
-        if sorts {
-            back = player.take("order of rows", each_row);
-            let unsorted = player.take("tokens in the order received", routed);
-            player.free_unless(keeps, [back, input, sorted]);
-            player.free(output);
-            output = unsorted;
-        }
-        if sends {
-            let returned = player.take("returned tokens", routed);
-            player.free(output);
-            output = returned;
-        }
-        let sum = player.take("experts' sum", self.sizes.hidden);
-        player.free_all([output, permuted]);
-        if sends {
-            player.free_all([of_rows, if sorts { received } else { Taken::NOTHING }]);
-        }
-        let result = player.take("block output", self.sizes.hidden);
-        player.free_unless(keeps, [normed]);
-        player.free(sum);
-        player.free_unless(keeps, [residual]);
-        (result, Experts { residual, statistics, normed, indices, weights, order, input, of_rows: sorted, up, activated, back })
+        let [passage_up, passage_down] = self.passages();
+        let up = self.player.take("activation input", up);
+        let (up, of_up) = self.adapted(passage_up, up, keeps);
+        let activated = self.player.take("activation output", activated);
+        let output = self.player.take("experts' output", routed);
+        let (output, of_down) = self.adapted(passage_down, output, keeps);
+        let keeps_activated = keeps && self.keeps_input(Matrix::ExpertDown);
+        self.player.free_unless(keeps, [up]);
+        self.player.free_unless(keeps_activated, [activated]);
+        let activated = if keeps_activated { activated } else { Taken::NOTHING };
+        (output, [up, activated], [of_up, of_down])
+    }
+
+    /// How the adapters of experts, up and down, read and make tokens.
+    const fn passages(&self) -> [Passage; 2] {
+        let Routing { routed, up, activated, .. } = self.routing;
+        let between = Between::Routed;
+        [
+            Passage { layer: Matrix::ExpertUp, input: routed, output: up, between },
+            Passage { layer: Matrix::ExpertDown, input: activated, output: routed, between },
+        ]
     }
 
     /// The router: scores of every expert, and the chosen ones (`topk_routing_with_score_function`).
@@ -204,15 +258,22 @@ impl Order<'_> {
             player.free_all([order, of_output, experts.back]);
             of_output = sorted;
         }
-        let of_activated = player.take("gradient of the activation output", activated);
-        player.free_all([of_output, experts.activated]);
+        let [passage_up, passage_down] = self.passages();
+        let [adapter_up, adapter_down] = experts.adapters;
+        let frozen = self.is_frozen();
+        let of_adapter = self.adapter_back(passage_down, &adapter_down, experts.activated);
+        let of_activated = self.player.take("gradient of the activation output", activated);
+        self.player.free_all([of_output, if frozen { Taken::NOTHING } else { experts.activated }]);
+        let of_activated = self.added(of_adapter, of_activated);
         self.stand_in(Matrix::ExpertDown);
         let player = &mut self.player;
         let of_up = player.take("gradient of the activation input", up);
         let mut of_rows = player.take("gradient of probabilities", each_row);
         player.free_all([of_activated, experts.up, if sorts { experts.of_rows } else { Taken::NOTHING }]);
-        let mut of_input = player.take("gradient of sorted tokens", routed);
-        player.free_all([of_up, experts.input]);
+        let of_adapter = self.adapter_back(passage_up, &adapter_up, experts.input);
+        let of_input = self.player.take("gradient of sorted tokens", routed);
+        self.player.free_all([of_up, if frozen { Taken::NOTHING } else { experts.input }]);
+        let mut of_input = self.added(of_adapter, of_input);
         self.stand_in(Matrix::ExpertUp);
         let player = &mut self.player;
         if sorts {
@@ -235,6 +296,15 @@ impl Order<'_> {
         player.free_all([of_rows, map, of_input]);
         let of_normed = self.route_back(experts, of_normed, of_probabilities);
         self.norm_back(of_normed, experts.residual, experts.statistics, gradient);
+    }
+
+    /// The gradient of what a layer and its adapter read: the layer's is added to the adapter's, which came first.
+    fn added(&mut self, of_adapter: Taken, of_layer: Taken) -> Taken {
+        if of_adapter == Taken::NOTHING {
+            return of_layer;
+        }
+        self.player.free(of_layer);
+        of_adapter
     }
 
     fn route_back(&mut self, experts: &Experts, of_normed: Taken, of_probabilities: Taken) -> Taken {

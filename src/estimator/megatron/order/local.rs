@@ -4,7 +4,7 @@
 use super::engine::PARTS_OF_SCALE;
 use super::rotary::{rotate, rotate_back};
 use super::sizes::Sizes;
-use super::{Block, Feed, Forward, Gradient, Lasting, Mixed, Order, Player, Taken};
+use super::{Adapter, Block, Feed, Forward, Gradient, Lasting, Mixed, Order, Player, Taken};
 use crate::ops::tape::partial_sums;
 
 impl Order<'_> {
@@ -77,7 +77,8 @@ impl Order<'_> {
             player.free(normed);
         }
         let apart = if sizes.head_norms { apart } else { Taken::NOTHING };
-        (residual, Mixed { input, normed, statistics, joint, apart, of_heads, angles, rotated, output, sums })
+        let adapters = [Adapter::NONE; 2];
+        (residual, Mixed { input, normed, statistics, joint, apart, of_heads, angles, rotated, output, sums, adapters })
     }
 
     fn local_feed_forward(&mut self, residual: Taken, keeps: bool) -> (Taken, Feed) {
@@ -92,7 +93,7 @@ impl Order<'_> {
         } else {
             self.player.free_all([normed, output, residual]);
         }
-        (sum, Feed { residual, normed, statistics, up, activated })
+        (sum, Feed { residual, normed, statistics, up, activated, adapters: [Adapter::NONE; 2] })
     }
 
     /// The two matrices of a feed-forward layer and the activation function between them.

@@ -5,6 +5,7 @@
 //! Assumptions: every micro-batch is alike; experts get equally many tokens, which fused kernels permute, and the router computes in fp32;
 //! messages between stages are waited for; rotation is fused with Transformer Engine and not fused without.
 
+mod adapters;
 mod ends;
 mod engine;
 mod experts;
@@ -20,10 +21,12 @@ mod tests;
 
 use super::schedule::{self, Stage};
 use crate::config::{
-    AttentionKernel, Job, MlpKind, Moe, PipelineSchedule, ProductFormat, Recompute, TokenDispatcher, TrainingRun,
+    AttentionKernel, Job, Method, MlpKind, Moe, PipelineSchedule, ProductFormat, Recompute, RecomputeModules, TokenDispatcher,
+    TrainingRun,
 };
 use crate::estimator::timeline::TensorEvent;
 use crate::ops::megatron::{RankModel, rank_model};
+use adapters::{Adapter, Pairs};
 use engine::Matrix;
 use experts::{Experts, Routing, WORKSPACES};
 use player::{Player, Taken};
@@ -87,7 +90,16 @@ fn is_known(job: &Job, run: &TrainingRun) -> bool {
         && job.pipeline().chunks_on_rank() == 1;
     // Scales, factors, and states of some parameters only are laid out by none of Megatron-Core's optimizers.
     let states = !run.optimizer.spec().has_vectors() && !run.optimizer.spec().tells_parameters_apart();
-    block && experts && kernels && states && recomputed && shared && schedule && !run.tuning.freezes_model()
+    block && experts && kernels && states && recomputed && shared && schedule && is_known_tuning(run)
+}
+
+/// Whether the order of what learns is known: everything, or adapters in Transformer Engine's layers, beside which core attention alone is
+/// recomputed by itself.
+fn is_known_tuning(run: &TrainingRun) -> bool {
+    let options = &run.megatron;
+    let recomputed = run.recompute != Recompute::Selective || options.recompute_modules == RecomputeModules::CORE_ATTENTION;
+    let engine = options.transformer_engine && options.gradient_accumulation_fusion;
+    run.tuning.is_full() || (run.tuning.method == Method::Lora && engine && recomputed)
 }
 
 /// Whether the order of a mixture of experts is known: grouped products of Transformer Engine behind an exchange, no shared experts.
@@ -118,12 +130,15 @@ struct Order<'a> {
     routing: Routing,
     /// The block that is at work, counted within the stage.
     place: usize,
+    adapters: Pairs,
     weights: Weights,
     workspace: u64,
     player: Player,
     lasting: Lasting,
     /// The input that came last from the stage before.
     received: Taken,
+    /// What a frozen embedding made of the last micro-batch that is through, and its gradient: there until the graph goes.
+    leaf: [Taken; 2],
 }
 
 /// Memory that stays once it is taken.
@@ -189,6 +204,8 @@ struct Mixed {
     output: Taken,
     /// Log-sum-exp and the state of random numbers.
     sums: [Taken; 3],
+    /// Beside the joint and the output projection.
+    adapters: [Adapter; 2],
 }
 
 /// Tensors that a feed-forward layer keeps.
@@ -199,6 +216,8 @@ struct Feed {
     statistics: [Taken; 2],
     up: Taken,
     activated: Taken,
+    /// Beside both matrices.
+    adapters: [Adapter; 2],
 }
 
 /// Tensors that final norm, output layer and loss keep.
@@ -262,11 +281,13 @@ impl<'a> Order<'a> {
             sizes: Sizes::of(job, run),
             routing: job.model().moe.as_ref().map_or_else(Routing::default, |moe| Routing::of(job, run, moe)),
             place: 0,
+            adapters: Pairs::of(model),
             weights,
             workspace: CUBLAS,
             player: Player::default(),
             lasting: Lasting::default(),
             received: Taken::NOTHING,
+            leaf: [Taken::NOTHING; 2],
         }
     }
 

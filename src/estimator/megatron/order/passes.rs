@@ -12,6 +12,8 @@ struct Flight {
     batch: Batch,
     /// Its input, where that came from the stage before.
     input: Taken,
+    /// What a frozen embedding made.
+    embedded: Taken,
     ids_of_rank: [Taken; 2],
     /// The inputs of recomputed groups, and what blocks keep that are not recomputed.
     kept: Vec<Kept>,
@@ -76,8 +78,15 @@ impl Order<'_> {
                 }
             }
         }
+        self.free_leaf();
         self.player.free_all([received, sent]);
         self.update(is_first);
+    }
+
+    /// The loop's variable holds the graph of the last micro-batch that is through until another one takes its place.
+    fn free_leaf(&mut self) {
+        let leaf = std::mem::replace(&mut self.leaf, [Taken::NOTHING; 2]);
+        self.player.free_all(leaf);
     }
 
     /// Forward of a micro-batch; `before` is what the last step still held.
@@ -92,8 +101,13 @@ impl Order<'_> {
         let (received, mut batch) = (input, self.batch());
         if self.stage.embeds() {
             (input, ids_of_rank) = self.embed();
+            if self.is_frozen() {
+                self.player.free_all(std::mem::replace(&mut ids_of_rank, [Taken::NOTHING; 2]));
+            }
         }
         self.angles();
+        // A frozen embedding's output is a leaf of the graph that wants a gradient (`requires_grad_`).
+        let embedded = if self.stage.embeds() && self.is_frozen() { input } else { Taken::NOTHING };
         let places = self.stage.chunks.first().cloned().unwrap_or_default();
         let mut kept = Vec::with_capacity(places.len());
         for (index, place) in places.iter().enumerate() {
@@ -108,7 +122,8 @@ impl Order<'_> {
             input = output;
         }
         let head = self.stage.ends().then(|| self.head(input, &mut batch));
-        Flight { batch, input: received, ids_of_rank, kept, head, output: input }
+        self.free_leaf();
+        Flight { batch, input: received, embedded, ids_of_rank, kept, head, output: input }
     }
 
     fn block(&mut self, input: Taken, keeps: bool) -> (Taken, Block) {
@@ -125,6 +140,7 @@ impl Order<'_> {
 
     /// Backward of a micro-batch: the gradient of the stage's input, if there is a stage before.
     fn backward(&mut self, mut flight: Flight, from_next: Gradient) -> Taken {
+        self.free_leaf();
         let (mut gradient, mut tied) = (from_next, Taken::NOTHING);
         if let Some(head) = &flight.head {
             (gradient, tied) = self.head_back(head, &mut flight.batch);
@@ -132,7 +148,8 @@ impl Order<'_> {
         let places = self.stage.chunks.first().cloned().unwrap_or_default();
         let mut end = places.len();
         // The schedule's variable holds the last input that came in.
-        let is_held = flight.input != Taken::NOTHING && flight.input == self.received;
+        let is_received = flight.input != Taken::NOTHING && flight.input == self.received;
+        let is_held = is_received || flight.embedded != Taken::NOTHING;
         while let Some(kept) = flight.kept.pop() {
             let (first, _) = schedule::group(&places, end);
             match kept {
@@ -151,7 +168,14 @@ impl Order<'_> {
         }
         let Batch { tokens, positions, labels, counts } = flight.batch;
         self.player.free_all([positions, labels, counts]);
-        let of_input = if self.stage.embeds() {
+        let of_input = if flight.embedded != Taken::NOTHING {
+            // What somebody else holds too is copied into the leaf (`AccumulateGrad`).
+            let hidden = self.sizes.hidden;
+            let copy = self.player.take_if(gradient.is_held, "gradient of the embedded tokens", hidden);
+            let of_leaf = if gradient.is_held { copy } else { gradient.taken() };
+            self.leaf = [of_leaf, flight.embedded];
+            Taken::NOTHING
+        } else if self.stage.embeds() {
             self.embed_back(flight.ids_of_rank, gradient, tied);
             Taken::NOTHING
         } else {

@@ -2,7 +2,7 @@
 
 use super::super::schedule::Kind;
 use super::{Order, Taken};
-use crate::ops::megatron::{RankModel, Step};
+use crate::ops::megatron::{RankModel, Step, is_of_adapter};
 use crate::ops::{Role, Tensor};
 use crate::optimizers::{StateFormat, StepAct, StepTemporaries, UpdatedParameter};
 use crate::units::Elements;
@@ -30,6 +30,8 @@ pub(super) struct Parameter {
     pub is_expert: bool,
     /// Whether it is the token embedding, which a tied head shares.
     pub is_embedding: bool,
+    /// Whether it is an adapter's.
+    pub is_of_adapter: bool,
 }
 
 /// Parameters that are sent together: where they begin and end in their buffer, and where each begins.
@@ -94,8 +96,11 @@ impl Order<'_> {
     pub(super) fn build(&mut self) {
         let recipe = self.run.recipe();
         self.player.enter("Parameters");
-        let parameters = self.parameters();
         let bytes = |elements: u64| Elements(elements).stored_as(recipe.parameter).0;
+        for frozen in self.frozen() {
+            self.player.take("frozen parameter", bytes(frozen.elements));
+        }
+        let parameters = self.parameters();
         let apart: Vec<Taken> =
             parameters.iter().map(|parameter| self.player.take("parameter", bytes(parameter.elements))).collect();
         if self.run.megatron.transformer_engine {
@@ -171,8 +176,20 @@ impl Order<'_> {
         self.player.free_all(cast);
     }
 
-    /// All parameters of the stage, in the order of its modules.
+    /// The parameters of the stage that learn, in the order of its modules.
     fn parameters(&self) -> Vec<Parameter> {
+        let frozen = self.is_frozen();
+        self.all_parameters().into_iter().filter(|parameter| !frozen || parameter.is_of_adapter).collect()
+    }
+
+    /// Those that do not: they stay where they were made.
+    fn frozen(&self) -> Vec<Parameter> {
+        let frozen = self.is_frozen();
+        self.all_parameters().into_iter().filter(|parameter| frozen && !parameter.is_of_adapter).collect()
+    }
+
+    /// All parameters of the stage, in the order of its modules.
+    fn all_parameters(&self) -> Vec<Parameter> {
         let mut all = Vec::with_capacity(512);
         if self.stage.embeds() {
             collect(self.model.embedding.iter(), &mut all);
@@ -299,14 +316,16 @@ fn push(tensor: &Tensor, all: &mut Vec<Parameter>) {
     };
     let is_embedding = tensor.name == "token embedding";
     let elements = own.iter().copied().fold(1, u64::saturating_mul);
-    all.extend((0..count).map(|_| Parameter { elements, is_matrix: own.len() > 1, is_expert, is_embedding }));
+    let (is_matrix, is_of_adapter) = (own.len() > 1, is_of_adapter(tensor));
+    all.extend((0..count).map(|_| Parameter { elements, is_matrix, is_expert, is_embedding, is_of_adapter }));
 }
 
 /// The place of a parameter in a block's modules: attention's output projection is made before the joint one (`Attention.__init__`).
 fn module_place(op: &str, tensor: &str) -> u8 {
     let is_norm = tensor.starts_with("norm");
     match op {
-        "Output projection" => 1,
+        "Output projection" | "Adapter of the output projection" => 1,
+        "Adapter of queries, keys and values" => 2,
         "Query and key norm" => 3,
         _ if op.starts_with("Input norm") => {
             if is_norm {

@@ -29,7 +29,7 @@ impl Ends {
         normed
     }
 
-    fn logits<'t>(&self, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
+    pub(super) fn logits<'t>(&self, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
         let mut logits = head.run(hidden).named("logits");
         if self.soft_cap {
             logits = logits.apply(SCALE);

@@ -90,12 +90,21 @@ impl Ends {
     /// Embedded positions, where they are learned.
     pub(super) fn places<'t>(&self, tape: &'t Tape, ids: Option<&Var<'t>>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>> {
         let (table, ids) = (self.positions?, ids?);
-        let places = if self.modules.position_ids == PositionIds::FromMask {
-            // Counted from the mask of all tokens, which stays, and moved by two rows.
-            held.push(tape.constant("tokens that are no padding", self.shapes.tokens, FP32));
-            tape.embedding(tape.constant("rows of positions", self.shapes.tokens, DType::Int64), table, self.shapes.hidden)
-        } else {
-            tape.embedding(ids.clone(), table, tape.form_like(self.forms.positions, self.shapes.hidden))
+        // The mask of all tokens stays, where positions are not counted from it, too; rows are moved by two.
+        let mask = || tape.constant("tokens that are no padding", self.shapes.tokens, FP32);
+        let moved = |form| tape.constant("rows of positions", form, DType::Int64);
+        let of_all = tape.form_like(self.forms.positions, self.shapes.hidden);
+        let places = match self.modules.position_ids {
+            PositionIds::Counted | PositionIds::Buffer => tape.embedding(ids.clone(), table, of_all),
+            PositionIds::FromTokens => tape.embedding(ids.clone(), table, self.shapes.hidden),
+            PositionIds::FromMask => {
+                held.push(mask());
+                tape.embedding(moved(self.shapes.tokens), table, self.shapes.hidden)
+            }
+            PositionIds::BesideMask => {
+                held.push(mask());
+                tape.embedding(moved(self.forms.positions), table, of_all)
+            }
         };
         Some(places.named("embedded positions"))
     }

@@ -55,6 +55,12 @@ fields! { $
     UseSlidingWindow("use-sliding-window", "use_sliding_window", "Window in use").flag().of_file(),
     /// Layers before the first one with a window.
     MaxWindowLayers("max-window-layers", "max_window_layers", "Layers without a window").whole(0..=10_000).step(1).of_file(),
+    /// A norm behind attention and one behind feed-forward, beside those before them; few parameters.
+    UsePostNorm("use-post-norm", "use_post_norm", "Norms behind each half").flag().of_file(),
+    /// Rows of a table that says which part of its input a token belongs to; few parameters.
+    TypeVocabSize("type-vocab-size", "type_vocab_size", "Token types").whole(1..=10_000).step(1).of_file(),
+    /// A token sees those before it alone, as in a decoder; otherwise every token sees all.
+    IsDecoder("is-decoder", "is_decoder", "Used as a decoder").flag().of_file(),
     /// Of so many layers the last one sees the whole text, the others their window.
     WindowPattern("sliding-window-pattern", "sliding_window_pattern", "Window in all but every")
         .whole(1..=10_000).step(1).of_file(),

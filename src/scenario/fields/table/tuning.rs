@@ -63,6 +63,7 @@ fields! { $
     LoraDropout("ld", "lora_dropout", "Dropout before adapters")
         .number(0.0..=0.99).group(Group::Run).tune().folded().default(FieldDefault::Decimal(0.0)),
     /// peft makes adapters fp32 unless told otherwise; their inputs are then copied to fp32.
+    /// Megatron-LM casts them to the format of the weights.
     AdapterDType("adt", "autocast_adapter_dtype", "Format of adapters")
         .choice(&[
             option("fp32", "fp32", "4 bytes per value, for gradients and each state as well."),

@@ -3,8 +3,8 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    GradientDType, LossFusion, MegatronOptions, OptimizerImplementation, Overlap, ParallelLayout, PipelineSplit, RecomputeMethod,
-    RecomputeModules, TokenDispatcher, TrainingRun,
+    BaseFormat, GradientDType, LossFusion, MegatronOptions, OptimizerImplementation, Overlap, ParallelLayout, PipelineSplit,
+    RecomputeMethod, RecomputeModules, Targets, TokenDispatcher, TrainingRun, Tuning,
 };
 use headroom::units::Bytes;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use super::{Pretended, is_plain_run, job, only_known, plain_run};
 
 /// The flags of a row. Without effect on tensors is `overlap_param_gather`, which sends from the buffers that are there; `expandable`
 /// repeats the allocator's setting.
-const FLAGS: [&str; 18] = [
+const FLAGS: [&str; 19] = [
     "spec",
     "expandable",
     "distributed_optimizer",
@@ -33,6 +33,7 @@ const FLAGS: [&str; 18] = [
     "attention",
     "decoder_first_pipeline_num_layers",
     "decoder_last_pipeline_num_layers",
+    "lora",
 ];
 
 /// The row as a job on its rank.
@@ -56,10 +57,42 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
             OptimizerImplementation::Foreach
         },
         megatron: options(row, transformer_engine)?,
+        tuning: lora(row)?.unwrap_or(Tuning::FULL),
         overlap: Overlap { gradients: has("overlap_grad_reduce", false), ..Overlap::DEFAULT },
         ..plain_run(row)?
     };
     Ok(Pretended { rank: Some(row.count("/rank")?), ..job(row, &run, layout)? })
+}
+
+/// Adapters as ms-swift puts them beside Megatron-Core's layers; `Float16Module` casts them to the weights' format.
+fn lora(row: Fields<'_>) -> Result<Option<Tuning>, String> {
+    if row.is_absent("/flags/lora") {
+        return Ok(None);
+    }
+    only_known(row, "/flags/lora", &["r", "dropout", "targets"])?;
+    let named = |name: &str| match name {
+        "all-linear" => Ok(Targets::ALL),
+        "linear_qkv" => Ok(Targets::QUERY.and(Targets::KEY).and(Targets::VALUE)),
+        "linear_proj" => Ok(Targets::OUTPUT),
+        "linear_fc1" => Ok(Targets::GATE.and(Targets::UP)),
+        "linear_fc2" => Ok(Targets::DOWN),
+        other => Err(format!("the target {other} is not modelled")),
+    };
+    let target_modules = match row.0.pointer("/flags/lora/targets") {
+        None => Targets::ALL,
+        Some(Value::String(name)) => named(name)?,
+        Some(names) => {
+            let names = names.as_array().ok_or("targets is no list")?;
+            names.iter().filter_map(Value::as_str).try_fold(Targets::NONE, |all, name| named(name).map(|more| all.and(more)))?
+        }
+    };
+    let dropout = row.number("/flags/lora/dropout")? > 0.0;
+    Ok(Some(Tuning {
+        r: row.count("/flags/lora/r")?,
+        target_modules,
+        dropout,
+        ..Tuning::FULL.with_adapters(BaseFormat::Weights)
+    }))
 }
 
 /// Whether modules are Transformer Engine's; otherwise Megatron-Core's own.

@@ -1,0 +1,80 @@
+//! Shapes of tables, masks and labels.
+
+use super::factors;
+use crate::config::RotaryTables;
+use crate::ops::modules::{Build, half, keys};
+use crate::ops::tape::Form;
+use crate::ops::tensor::Dim;
+use crate::stacks::RotationKernel;
+
+/// Shapes of tables and labels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Forms {
+    pub positions: Form,
+    /// Of a buffer of all positions there are, and of what is part of something else.
+    pub all_positions: Form,
+    pub nothing: Form,
+    /// `[s, d]`, `[s, d / 2]` and `[d / 2]` of rotary tables.
+    pub rotary: [Form; 3],
+    /// Tables of half the width (gpt-oss).
+    pub by_halves: bool,
+    /// One table of complex numbers (DeepSeek-V2).
+    pub complex: bool,
+    /// Of a buffer of rotary factors.
+    pub factors: Form,
+    pub mask: Form,
+    /// Who sees whom in one sequence, and its keys.
+    pub square: Form,
+    pub keys: Form,
+    /// `[a, s]` and `[b · a, s]`.
+    pub alibi: [Form; 2],
+    pub chunk: Form,
+    /// `[chunk, h]`.
+    pub chunk_input: Form,
+    pub padded: Form,
+    /// `[b, s - 1, v]`, `[b, s - 1]` and `[b, s - 1, h]`.
+    pub shifted: [Form; 3],
+    /// `[b]`.
+    pub sequences: Form,
+}
+
+impl Forms {
+    /// The shapes of a model on its run.
+    pub fn new(build: &Build<'_>) -> Self {
+        let (with, model, tape) = (build.with, build.model(), build.tape);
+        let (s, b) = (with.s(), with.b());
+        let tokens = with.seq_length.saturating_mul(with.micro_batch_size);
+        let width = model.mla.map_or(model.rotary_dim.unwrap_or(model.head_dim), |mla| mla.qk_rope_head_dim);
+        let heads = with.own_heads();
+        let chunk = build.loss().chunk_tokens(tokens, model.hidden_size, with.vocab_part().1).unwrap_or(tokens);
+        let tables = model.family.modules().rotary_tables;
+        let by_halves = tables == RotaryTables::Halves;
+        let shorter = Dim("seq_length - 1", with.seq_length.saturating_sub(1).max(1));
+        Self {
+            positions: tape.form([s]),
+            all_positions: tape.form([Dim("position_rows", model.position_rows)]),
+            nothing: tape.form([Dim("nothing", 0)]),
+            rotary: [
+                tape.form([s, Dim("rotated width", if by_halves { width / 2 } else { width })]),
+                tape.form([s, half(width)]),
+                tape.form([half(width)]),
+            ],
+            by_halves,
+            complex: tables == RotaryTables::Complex || factors(build).is_some(),
+            factors: {
+                let all = build.kernels().rotation == RotationKernel::PairsInFp32;
+                let rows = if all { Dim("max_position_embeddings", model.max_position_embeddings) } else { s };
+                tape.form([rows, Dim("rotated width", width)])
+            },
+            mask: tape.form([b, Dim("queries", s.1), Dim("keys", keys(with).1)]),
+            square: tape.form([Dim("queries", s.1), Dim("keys", keys(with).1)]),
+            keys: tape.form([keys(with)]),
+            alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
+            chunk_input: tape.form([Dim("loss chunk", chunk), with.h()]),
+            chunk: tape.form([Dim("loss chunk", chunk), with.vocab_part()]),
+            shifted: [tape.form([b, shorter, with.vocab_part()]), tape.form([b, shorter]), tape.form([b, shorter, with.h()])],
+            padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
+            sequences: tape.form([b]),
+        }
+    }
+}
