@@ -1,6 +1,7 @@
 //! Rules that forbid a layout whatever the memory. They are values, not errors.
 
 mod evaluation;
+mod float8;
 mod tuning;
 
 use std::num::NonZeroU64;
@@ -217,9 +218,6 @@ rules! {
         "Gradients that are filled with zeros are modelled where PyTorch's own optimizer steps behind backward and every micro-batch reduces them; let them go (set_to_none)";
     LOSS_OF_TORCHTITAN: TORCHTITAN,
         "torchtitan's loss in chunks is modelled for torchtitan 0.3 under FSDP, with an untied head, a multiple of 8 tokens, nothing compiled, and gradients reduced with every micro-batch; use the stack's own loss";
-    // The partitioner then keeps transposed copies of the feed-forward layer's gathered weights.
-    FLOAT8_GATHERED: TORCH_COMPILE,
-        "Weights that are gathered in float8 are modelled with compiled blocks where these are recomputed, wholly or selectively; recompute, gather in 16 bits, or compile nothing";
     AUTOCAST_SHARED: PEFT,
         "Autocast beside adapters is modelled on one GPU and with plain data parallelism alone: DeepSpeed and FSDP cast for themselves; leave it out";
     UPCAST_SHARED: PEFT,
@@ -317,6 +315,7 @@ fn add(job: &Job, rules: Rules, found: &mut Vec<Blocker>) {
             shared(job, run, found);
             frameworks(job, run, found);
             tuning::add(job, run, found);
+            found.extend(float8::refused(job, run).map(Blocker::Framework));
             found.extend(refused_evaluation(job, run).map(Blocker::Framework));
             optimizer(job, run, found);
         }
@@ -429,10 +428,6 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let tuned = !run.tuning.is_full() || run.tuning.objective != Objective::NextToken;
     forbid(tuned, &|| run.stack.forbidden(NotWith::Tuning));
     forbid(run.compile, &|| run.stack.forbidden(NotWith::Compiling));
-    forbid(run.float8.is_on(), &|| run.stack.forbidden(NotWith::Float8));
-    let copies = run.float8.is_tensorwise() && run.float8.gathers && run.compile && run.recompute == Recompute::None;
-    forbid(copies && layout.sharding.shards_parameters(), &|| Some(&FLOAT8_GATHERED));
-    forbid(run.float8.is_tensorwise(), &|| run.stack.forbidden(NotWith::TensorwiseFloat8));
     let wide = matches!(run.precision, TrainingPrecision::Fp32 | TrainingPrecision::AmpBf16) || run.tuning.upcasts_rest();
     forbid(run.loss == Loss::Cut && wide, &|| Some(&CUT_IN_32_BITS));
     let alone = layout.sequence_parallel && layout.t() == 1;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::backward::Again;
-use super::state::{State, at};
+use super::state::{NONE, State, at};
 use super::{Form, Order, Tape, Var};
 use crate::sources;
 use crate::units::DType;
@@ -71,6 +71,43 @@ impl Tape {
 }
 
 impl State {
+    /// Saves a tensor for a node's backward.
+    pub(super) fn save(&mut self, node: u32, storage: u32) {
+        self.save_by(node, storage, Self::keep_if_smaller);
+    }
+
+    /// [`Self::save`], by that rule of what a compiled part keeps.
+    pub(super) fn save_by(&mut self, node: u32, storage: u32, keep: impl FnOnce(&mut Self, u32)) {
+        if node == NONE || self.stopped {
+            return;
+        }
+        if let Some(recording) = &mut self.recording {
+            recording.tensors.push(storage);
+            if recording.tensors.len() >= at(recording.wanted) {
+                self.stopped = true;
+            }
+            keep(self, storage);
+            self.hold_weakly(storage);
+            return;
+        }
+        let Some(found) = self.nodes.get_mut(at(node)) else { return };
+        let slot = usize::from(found.saves);
+        found.saves += 1;
+        if let Some(frame) = self.frames.get_mut(at(found.frame)) {
+            // Under checkpointing only the place is remembered.
+            frame.saves += 1;
+            if found.saves == 1 {
+                frame.holders += 1;
+            }
+            return;
+        }
+        if let Some(place) = found.saved.get_mut(slot) {
+            *place = storage;
+        }
+        keep(self, storage);
+        self.hold_weakly(storage);
+    }
+
     /// Takes memory for what a product with a weight (`counted`) or attention's kernel makes, which a checkpointed block may keep.
     pub fn allocate_kept(&mut self, name: &'static str, (form, dtype): (Form, DType), counted: bool) -> u32 {
         let Some(keeps) = self.keeps.as_mut() else { return self.allocate(name, form, dtype) };

@@ -562,43 +562,6 @@ impl State {
         count(self.nodes.len()) - 1
     }
 
-    /// Saves a tensor for a node's backward.
-    pub(super) fn save(&mut self, node: u32, storage: u32) {
-        self.save_by(node, storage, Self::keep_if_smaller);
-    }
-
-    /// [`Self::save`], by that rule of what a compiled part keeps.
-    pub(super) fn save_by(&mut self, node: u32, storage: u32, keep: impl FnOnce(&mut Self, u32)) {
-        if node == NONE || self.stopped {
-            return;
-        }
-        if let Some(recording) = &mut self.recording {
-            recording.tensors.push(storage);
-            if recording.tensors.len() >= at(recording.wanted) {
-                self.stopped = true;
-            }
-            keep(self, storage);
-            self.hold_weakly(storage);
-            return;
-        }
-        let Some(found) = self.nodes.get_mut(at(node)) else { return };
-        let slot = usize::from(found.saves);
-        found.saves += 1;
-        if let Some(frame) = self.frames.get_mut(at(found.frame)) {
-            // Under checkpointing only the place is remembered.
-            frame.saves += 1;
-            if found.saves == 1 {
-                frame.holders += 1;
-            }
-            return;
-        }
-        if let Some(place) = found.saved.get_mut(slot) {
-            *place = storage;
-        }
-        keep(self, storage);
-        self.hold_weakly(storage);
-    }
-
     /// The dimensions of a shape.
     pub fn shape(&self, form: Form) -> Shape {
         self.forms.get(usize::from(form)).map_or_else(|| Shape::of([Dim("", 1)]), |form| form.0)
