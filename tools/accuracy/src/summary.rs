@@ -8,7 +8,7 @@ use super::report::{File, percent};
 use super::row::{Comparison, Quantity, Row};
 use super::speed::{COMPLETE, LACKING, SELENE};
 use super::statistics::{Spread, Summary, worst_of};
-use headroom::models;
+use headroom::config::GENERIC;
 use headroom::units::{Bytes, grouped, to_f64};
 
 /// One line of the table and the rows behind it.
@@ -134,8 +134,7 @@ const ENTRIES: [Entry; 29] = [
 
 /// Whether the row's model has no modules of its own.
 fn is_generic(row: &Row) -> bool {
-    let kind = row.groups.iter().find(|(group, _)| *group == "family");
-    kind.is_some_and(|(_, kind)| models::families().all(|family| family.model_type() != kind))
+    row.groups.iter().any(|(group, modules)| *group == "modules" && modules == GENERIC.model_type())
 }
 
 fn has(row: &Row, quantity: &str) -> bool {

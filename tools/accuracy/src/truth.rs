@@ -42,6 +42,9 @@ pub fn memory(index: usize, row: Fields<'_>) -> Row {
     ] {
         groups.extend(row.text(pointer).map(|value| (name, value.to_owned())));
     }
+    // Kinds that share modules are as sure as the one whose modules they are.
+    let modules = row.value("/config").ok().and_then(|config| imported(config).ok()).map(|model| model.family_of_shape());
+    groups.extend(modules.map(|family| ("modules", family.model_type().to_owned())));
     Row { id: super::id(index, row), groups, outcome: memory_outcome(row) }
 }
 
