@@ -7,7 +7,7 @@ use super::super::fields::EMPTY;
 use super::super::{FieldId, FieldKind, Value, codec, field, field_of_key, fields, number_and_unit};
 use super::{KeysNow, Source, Unread, Values};
 use crate::catalog;
-use crate::config::ModelConfig;
+use crate::config::{Encoder, ModelConfig};
 
 /// Writes a question.
 #[cfg(any(target_arch = "wasm32", test))]
@@ -61,7 +61,31 @@ pub(super) fn read_answer(text: &str) -> Option<KeysNow> {
 /// Every size of an architecture.
 fn sizes(config: &ModelConfig) -> String {
     let of: Vec<(FieldId, Value)> = fields().iter().filter_map(|field| Some((field.id, field.of_model(config)?))).collect();
-    values(of.iter().map(|(id, value)| (id, value)))
+    let sizes = values(of.iter().map(|(id, value)| (id, value)));
+    match config.encoder {
+        Some(encoder) => format!("{sizes}&{ENCODER}={}", words_of_encoder(encoder)),
+        None => sizes,
+    }
+}
+
+/// The key of an encoder's ends, which no form has: they cannot be typed by hand.
+const ENCODER: &str = "encoder";
+
+/// Whether it is used as a decoder, rows of token types, and whether a layer stands before the head.
+fn words_of_encoder(encoder: Encoder) -> String {
+    let Encoder { is_decoder, type_vocab_size, head_transform } = encoder;
+    format!("{is_decoder}.{type_vocab_size}.{head_transform}")
+}
+
+#[cfg(any(target_arch = "wasm32", test))]
+fn read_encoder(text: &str) -> Option<Encoder> {
+    let words = text.split('&').find_map(|pair| pair.strip_prefix(ENCODER)?.strip_prefix('='))?;
+    let mut words = words.split('.');
+    Some(Encoder {
+        is_decoder: words.next()?.parse().ok()?,
+        type_vocab_size: words.next()?.parse().ok()?,
+        head_transform: words.next()?.parse().ok()?,
+    })
 }
 
 #[cfg(any(target_arch = "wasm32", test))]
@@ -72,7 +96,7 @@ fn shape(text: &str) -> ModelConfig {
         by_hand.set.insert(id, value);
     }
     by_hand.set.insert(FieldId::Sizes, Value::Flag(true));
-    by_hand.config_of_sizes()
+    ModelConfig { encoder: read_encoder(text), ..by_hand.config_of_sizes() }
 }
 
 fn values<'a>(values: impl Iterator<Item = (&'a FieldId, &'a Value)>) -> String {
