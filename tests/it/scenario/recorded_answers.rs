@@ -90,6 +90,12 @@ fn answers_stay_what_they_were() {
 const RECORDED_ANEW: &[(&str, &str)] = &[
     ("&m=glm4.5", "modules of its own: the router's correction is a buffer in fp32 (23 kB); no longer assumed"),
     ("&m=glm4.6", "modules of its own: the router's correction is a buffer in fp32 (57 kB); no longer assumed"),
+    ("&m=afm-4.5b", OWN),
+    ("&m=ernie4.5-0.3b", OWN),
+    ("&m=exaone4-", OWN),
+    ("&m=glm4-9b-chat", OWN),
+    ("&m=granite3.1-", OWN),
+    ("&m=olmo3-", OWN),
     ("&m=deepseek-v2", LATENT),
     ("&m=deepseek-v3", LATENT),
     ("&m=deepseek-r1", LATENT),
@@ -103,6 +109,7 @@ const RECORDED_ANEW: &[(&str, &str)] = &[
     ("&m=opt-350m", "FLOPs: its head is 512 wide, with a product before and behind the blocks, in place of one of 1,024"),
     ("do=tune", "FLOPs: adapters' products are counted, and a score's head has one column in place of the vocabulary"),
 ];
+const OWN: &str = "modules of its own, which rows of the memory tracker meet to the byte; no longer assumed";
 const LATENT: &str = "FLOPs: values of latent attention are counted at their own width in place of the queries'";
 const GATE: &str = "FLOPs: the shared experts' gate of one column is counted";
 
