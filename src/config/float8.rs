@@ -34,17 +34,17 @@ impl Float8 {
     /// are (`module_filter_fn`).
     const MULTIPLE: u64 = 16;
 
-    /// Whether a layer of that many inputs and outputs is cast.
+    /// True for a layer of that many inputs and outputs that is cast.
     pub const fn casts(self, input: u64, output: u64) -> bool {
         self.is_on() && input.is_multiple_of(Self::MULTIPLE) && output.is_multiple_of(Self::MULTIPLE)
     }
 
-    /// Whether any product runs in float8.
+    /// True if any product runs in float8.
     pub const fn is_on(self) -> bool {
         !matches!(self.recipe, Float8Recipe::None)
     }
 
-    /// Whether a tensor has one scale.
+    /// True if a whole tensor has one scale.
     pub const fn is_tensorwise(self) -> bool {
         matches!(self.recipe, Float8Recipe::Tensorwise)
     }

@@ -93,7 +93,7 @@ fn unknown_parts(around: &Object) -> impl Iterator<Item = LeftOut> {
     })
 }
 
-/// What a model of an unknown kind may have beside the text part that its file names.
+/// A part that a model of an unknown kind may have beside the text part that its file names.
 fn unknown_kind(kind: &FamilySpec, around: &Object) -> Option<LeftOut> {
     let Some(Value::Text(whole)) = around.get("model_type") else { return None };
     let whole = super::value::shortened(whole);

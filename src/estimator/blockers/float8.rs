@@ -1,4 +1,4 @@
-//! What products in float8 are not modelled with.
+//! Settings that products in float8 are not modelled with.
 
 use crate::config::{Job, Recompute, TrainingRun};
 use crate::sharding::FrameworkRule;

@@ -36,7 +36,7 @@ fn may_chunk_loss(job: &Job, run: &TrainingRun) -> bool {
     by_torchtitan && is_fsdp2 && is_gathered && plain && run.loss.divides(run.seq_length)
 }
 
-/// What Megatron-LM's adapters are not modelled with.
+/// Settings that Megatron-LM's adapters are not modelled with.
 fn under_megatron(job: &Job, run: &TrainingRun, mut forbid: impl FnMut(bool, &'static FrameworkRule)) {
     let (layout, tuning) = (job.layout(), &run.tuning);
     let is_lora = tuning.method == Method::Lora && tuning.objective == Objective::NextToken && !tuning.base.is_quantised();

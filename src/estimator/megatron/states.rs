@@ -22,7 +22,7 @@ pub(super) struct Held<'a> {
     pub expert: bool,
     /// Whether it is a block's, not the embedding's or the head's.
     in_block: bool,
-    /// Whether it learns: beside adapters the model's own parameters do not.
+    /// True if it learns: beside adapters the model's own parameters do not.
     pub learns: bool,
 }
 

@@ -6,13 +6,13 @@ use crate::ops::tape::{Entry, Kind, Segment, State, Storage, Totals, When};
 /// A storage, and how many blocks that were not played have its like.
 pub(super) type Like = (u32, u64);
 
-/// What the blocks that were not played hold beside those that were. It follows from what happens, not from sizes.
+/// Memory that blocks which were not played hold beside those that were. It follows from what happens, not from sizes.
 pub(super) struct Beside {
-    /// What stands from the start: parameters, states and gradients.
+    /// Storages that stand from the start: parameters, states and gradients.
     pub standing: Vec<Like>,
-    /// What they made and each stretch of the step frees far from them: cast weights that autocast kept for the whole forward.
+    /// Storages that they made and each stretch of the step frees far from them: cast weights that autocast kept for the whole forward.
     ///
-    /// What a block leaves to its neighbour is freed once for every repetition, there, and counted with the stretch.
+    /// A storage that a block leaves to its neighbour is freed once for every repetition, there, and counted with the stretch.
     pub elsewhere: Vec<Vec<Like>>,
 }
 

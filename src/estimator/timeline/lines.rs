@@ -20,12 +20,12 @@ struct About {
     certainty: Certainty,
 }
 
-/// What the lines of a plan rest on.
+/// Facts that the lines of a plan rest on.
 struct Grounds {
     ground: Ground,
     /// How sure gathered weights and reduced gradients are.
     moved: Certainty,
-    /// Whether ranks share every parameter.
+    /// True if ranks share every parameter.
     sharded: bool,
 }
 

@@ -41,7 +41,7 @@ pub fn adapter_beside(weight: &str) -> Option<&'static str> {
     beside(weight).map(|(op, _)| op)
 }
 
-/// What an adapter reads and makes: the rows of its input and of its output, and those between its matrices.
+/// Tensors that an adapter reads and makes: the rows of its input and of its output, and those between its matrices.
 struct Passage {
     input: Rows,
     between: Rows,
@@ -49,7 +49,7 @@ struct Passage {
 }
 
 impl Rank<'_> {
-    /// Whether the layer with that weight has an adapter.
+    /// True if the layer with that weight has an adapter.
     pub fn is_adapted(&self, weight: &str) -> bool {
         let tuning = &self.run.tuning;
         // Times of other stacks are reckoned with these operations too, where peft puts its adapters elsewhere.
@@ -57,7 +57,7 @@ impl Rank<'_> {
         stands && beside(weight).is_some_and(|(_, targets)| targets.meets(tuning.target_modules))
     }
 
-    /// Whether the layer's input, as it is, is kept for its weight or for an adapter that drops nothing.
+    /// True if the layer's input, as it is, is kept for its weight or for an adapter that drops nothing.
     pub fn keeps_input(&self, weight: &str) -> bool {
         let tuning = &self.run.tuning;
         !tuning.freezes_model() || (self.is_adapted(weight) && !tuning.dropout)
@@ -122,7 +122,7 @@ impl Rank<'_> {
             Product { count: count_of, at_once, rows, columns: columns.1, depth: depth.1, of: Operands::Weight, narrow: false }
         };
         let step = step.learns(product(passage.input, r, depth)).learns(product(passage.output, columns, r));
-        // What the adapter makes is scaled, then added; backward scales the gradient, and adds that of the input.
+        // The adapter's output is scaled, then added; backward scales the gradient, and adds that of the input.
         let [made, read] = [(passage.output, columns), (passage.input, depth)]
             .map(|(rows, width)| self.bytes(count(rows).saturating_mul(width.1)));
         let dropout = if self.run.tuning.dropout { read.saturating_mul(2).saturating_add(read / 2) } else { 0 };
@@ -131,7 +131,7 @@ impl Rank<'_> {
         Some(step.streams([forward, backward], [2, 2]))
     }
 
-    /// What is alive at most while backward goes through an adapter, beside the gradient of the layer's output: that gradient scaled, or the
+    /// The most that is alive while backward goes through an adapter, beside the gradient of the layer's output: that gradient scaled, or the
     /// gradient of the input before and after dropout.
     fn backward_of_adapter(&self, part: &Linear, passage: &Passage) -> Vec<Tensor> {
         let columns = count(passage.output).saturating_mul(part.columns.1);
@@ -147,7 +147,7 @@ impl Rank<'_> {
     }
 }
 
-/// Whether a parameter under adapters is one of theirs.
+/// True for a parameter of an adapter.
 pub fn is_of_adapter(tensor: &Tensor) -> bool {
     MATRICES.contains(&tensor.name)
 }

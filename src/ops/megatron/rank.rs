@@ -290,7 +290,7 @@ impl Rank<'_> {
         self.messages(self.model.hidden_size, split, whole)
     }
 
-    /// The same of rows of another width.
+    /// As above, for rows of another width.
     pub fn messages<const N: usize>(&self, width: u64, split: [Message; N], whole: Message) -> Vec<Cost> {
         let bytes = self.bytes(count(self.all()).saturating_mul(width));
         let cost = |(collective, backward, behind): &Message| {

@@ -71,7 +71,7 @@ fn norms_of(model: &ModelConfig) -> &'static Norms {
     }
 }
 
-/// Whether a block has the norm of that place, where both its halves are there.
+/// True if a block has the norm of that place, where both its halves are there.
 fn has_norm(model: &ModelConfig, place: usize) -> bool {
     let number = u64::try_from(place).unwrap_or(u64::MAX);
     match model.family.modules().block {

@@ -117,7 +117,7 @@ impl State {
         self.release(id);
     }
 
-    /// Whether what runs is a compiled part of which more is kept than checkpointing says.
+    /// True inside a compiled part of which more is kept than checkpointing says.
     pub(super) fn keeps_of_compiled(&self) -> bool {
         let within = self.open_frame.is_some() || self.recording.is_some();
         self.compiled && (!within || self.whole_again)
@@ -360,7 +360,7 @@ impl State {
         }
     }
 
-    /// Whether a tensor is one that is fused away, and whether it is in no memory now.
+    /// True for a tensor that is fused away, and true if it is in no memory now.
     pub(super) fn is_fused(&self, id: u32) -> (bool, bool) {
         let fusion = self.storages.get(at(id)).and_then(|storage| self.fusions.get(at(storage.fusion)));
         (fusion.is_some(), fusion.is_some_and(|fusion| fusion.made.is_none()))

@@ -211,7 +211,7 @@ impl State {
         [wants(a).then_some(input), made, None]
     }
 
-    /// Whether a gradient goes into attention's kernel as it is.
+    /// True for a gradient that goes into attention's kernel as it is.
     fn goes_to_attention(&self, mut number: u32) -> bool {
         while let Some(node) = self.nodes.get(at(number)) {
             match node.rule {
@@ -235,7 +235,7 @@ impl State {
         }
     }
 
-    /// Whether the gradient of a product's second factor goes into a product in float8.
+    /// True if the gradient of a product's second factor goes into a product in float8.
     pub(super) fn casts_gradients(&self, node: &Node) -> bool {
         let before = self.nodes.get(at(node.operands[1].node));
         before.is_some_and(|before| matches!(before.rule, Rule::Float8(_)))

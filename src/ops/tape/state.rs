@@ -148,7 +148,7 @@ pub(crate) struct Parameter {
     pub frozen: bool,
     /// Whether it only describes another one: scales of quantised weights.
     pub beside: bool,
-    /// Whether it is gathered in float8.
+    /// True if it is gathered in float8.
     pub narrow: bool,
     pub layer: u16,
 }
@@ -368,7 +368,7 @@ pub(crate) struct State {
     pub(super) arrived: Vec<Param>,
     /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
     pub(super) leaves: Vec<u32>,
-    /// Whether products in float8 have a rule of their own, so that others run in the format of activations.
+    /// True if products in float8 have a rule of their own, so that others run in the format of activations.
     pub(super) casts_apart: bool,
     /// Whether what runs is compiled.
     pub(super) compiled: bool,

@@ -71,7 +71,7 @@ fn sizes(config: &ModelConfig) -> String {
 /// The key of an encoder's ends, which no form has: they cannot be typed by hand.
 const ENCODER: &str = "encoder";
 
-/// Whether it is used as a decoder, rows of token types, and whether a layer stands before the head.
+/// The three facts of an encoder in a line: used as a decoder, rows of token types, a layer before the head.
 fn words_of_encoder(encoder: Encoder) -> String {
     let Encoder { is_decoder, type_vocab_size, head_transform } = encoder;
     format!("{is_decoder}.{type_vocab_size}.{head_transform}")

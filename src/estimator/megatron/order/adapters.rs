@@ -67,7 +67,7 @@ pub(super) enum Between {
     Routed,
 }
 
-/// What an adapter keeps for backward.
+/// Tensors that an adapter keeps for backward.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Adapter {
     /// The input after dropout and the mask, or the input as it is where nothing is dropped and nobody else keeps it.
@@ -80,12 +80,12 @@ impl Adapter {
 }
 
 impl Order<'_> {
-    /// Whether the model's own weights stay as they are.
+    /// True if the model's own weights stay as they are.
     pub(super) const fn is_frozen(&self) -> bool {
         self.run.tuning.freezes_model()
     }
 
-    /// Whether something else than an adapter without dropout keeps what a layer reads.
+    /// True if something else than an adapter without dropout keeps what a layer reads.
     pub(super) fn keeps_input(&self, layer: Matrix) -> bool {
         !self.is_frozen() || (self.adapters.beside(layer).is_some() && !self.run.tuning.dropout)
     }
@@ -101,7 +101,7 @@ impl Order<'_> {
         }
     }
 
-    /// What the layer makes, and beside it what its adapter does: their sum.
+    /// The layer's output and, beside it, that of its adapter: their sum.
     pub(super) fn adapted(&mut self, passage: Passage, result: Taken, keeps: bool) -> (Taken, Adapter) {
         if self.adapters.beside(passage.layer).is_none() {
             return (result, Adapter::NONE);

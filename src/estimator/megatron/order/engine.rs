@@ -76,7 +76,7 @@ impl Order<'_> {
         Passage { layer, input: self.sizes.hidden, output, between: Between::Gathered }
     }
 
-    /// The same beside a row-parallel layer.
+    /// An adapter beside a row-parallel layer.
     const fn row(&self, layer: Matrix, input: u64) -> Passage {
         Passage { layer, input, output: self.sizes.hidden, between: Between::Scattered }
     }

@@ -93,7 +93,7 @@ fn is_known(job: &Job, run: &TrainingRun) -> bool {
     block && experts && kernels && states && recomputed && shared && schedule && is_known_tuning(run)
 }
 
-/// Whether the order of what learns is known: everything, or adapters in Transformer Engine's layers, beside which core attention alone is
+/// True if the order of what learns is known: everything, or adapters in Transformer Engine's layers, beside which core attention alone is
 /// recomputed by itself.
 fn is_known_tuning(run: &TrainingRun) -> bool {
     let options = &run.megatron;
@@ -137,7 +137,7 @@ struct Order<'a> {
     lasting: Lasting,
     /// The input that came last from the stage before.
     received: Taken,
-    /// What a frozen embedding made of the last micro-batch that is through, and its gradient: there until the graph goes.
+    /// The output of a frozen embedding for the last micro-batch that is through, and its gradient: there until the graph goes.
     leaf: [Taken; 2],
 }
 

@@ -12,7 +12,7 @@ struct Flight {
     batch: Batch,
     /// Its input, where that came from the stage before.
     input: Taken,
-    /// What a frozen embedding made.
+    /// The output of a frozen embedding.
     embedded: Taken,
     ids_of_rank: [Taken; 2],
     /// The inputs of recomputed groups, and what blocks keep that are not recomputed.
@@ -169,7 +169,7 @@ impl Order<'_> {
         let Batch { tokens, positions, labels, counts } = flight.batch;
         self.player.free_all([positions, labels, counts]);
         let of_input = if flight.embedded != Taken::NOTHING {
-            // What somebody else holds too is copied into the leaf (`AccumulateGrad`).
+            // A tensor that somebody else holds, too, is copied into the leaf (`AccumulateGrad`).
             let hidden = self.sizes.hidden;
             let copy = self.player.take_if(gradient.is_held, "gradient of the embedded tokens", hidden);
             let of_leaf = if gradient.is_held { copy } else { gradient.taken() };

@@ -30,7 +30,7 @@ pub(super) struct Parameter {
     pub is_expert: bool,
     /// Whether it is the token embedding, which a tied head shares.
     pub is_embedding: bool,
-    /// Whether it is an adapter's.
+    /// True for an adapter's.
     pub is_of_adapter: bool,
 }
 
