@@ -139,7 +139,7 @@ test('an encoder is trained, and serving it is refused with a way out', async ()
   assert.ok(shown.headline.includes(`Training ${offered} on 8 ×`), shown.headline);
   const shared = await link(page);
   assert.equal(command(shared, '--json').json.model, offered);
-  const served = await open(shared.replace('#v2', '#v2&do=serve'), { context: page.context() });
+  const served = await open(shared.replace('v2&', 'v2&do=serve&'), { context: page.context() });
   await served.getByText('This model is an encoder').first().waitFor();
   await served.getByRole('button', { name: 'Train it' }).first().click();
   await until(async () => (await answer(served)).headline.includes(`Training ${offered}`));
