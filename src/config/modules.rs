@@ -293,6 +293,9 @@ impl ExpertModules {
         clamps_gates: false,
         are_named_as_targets: true,
     };
+
+    /// The choices of `granitemoe`: a router before the experts, and a softmax in fp32 over those that it picks.
+    pub const OF_PICKED_IN_FP32: Self = Self { scores: RouterScores::SoftmaxOfPickedInFp32, router_first: true, ..Self::PLAIN };
 }
 
 /// How queries and keys are rotated.

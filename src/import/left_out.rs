@@ -77,7 +77,7 @@ pub(super) fn left_out(kind: &FamilySpec, (text, around): (&Object, Option<&Obje
     }
     if let Some(around) = around {
         found.extend(unknown_parts(around));
-        found.extend(unknown_kind(kind, around).filter(|_| found.is_empty()));
+        found.extend(unknown_kind(around).filter(|_| found.is_empty()));
     }
     found
 }
@@ -94,11 +94,10 @@ fn unknown_parts(around: &Object) -> impl Iterator<Item = LeftOut> {
 }
 
 /// A part that a model of an unknown kind may have beside the text part that its file names.
-fn unknown_kind(kind: &FamilySpec, around: &Object) -> Option<LeftOut> {
+fn unknown_kind(around: &Object) -> Option<LeftOut> {
     let Some(Value::Text(whole)) = around.get("model_type") else { return None };
     let whole = super::value::shortened(whole);
-    let is_known = crate::models::of(&whole).is_some() || kind.names.contains(&whole.as_str());
-    (!is_known).then(|| LeftOut {
+    crate::models::of(&whole).is_none().then(|| LeftOut {
         part: format!("whatever a model of the kind {whole} has beside its text part"),
         key: "model_type".to_owned(),
         parameters: None,

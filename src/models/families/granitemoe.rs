@@ -11,7 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "granitemoe",
         choice: FamilyChoice { rank: 43, word: "granite-moe", label: "Granite MoE" },
         feed_forward: FeedForwardStyle::JointGateAndUp,
-        experts: ExpertModules { scores: RouterScores::SoftmaxOfPickedInFp32, router_first: true, ..ExpertModules::PLAIN },
+        experts: ExpertModules::OF_PICKED_IN_FP32,
         shape: Some(ShapeRule { experts: ExpertsRule::Optional, mlp_bias: Some(false), ..ShapeRule::PLAIN }),
         ..*super::granite::FAMILY.modules
     },

@@ -12,7 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "granitemoe_swa",
         choice: FamilyChoice { rank: 45, word: "granite-moe-swa", label: "Granite MoE SWA" },
         feed_forward: FeedForwardStyle::JointGateAndUp,
-        experts: ExpertModules { scores: RouterScores::SoftmaxOfPickedInFp32, router_first: true, ..ExpertModules::PLAIN },
+        experts: ExpertModules::OF_PICKED_IN_FP32,
         sinks: SinkStyle::OutputScale,
         registers_spare_frequencies: true,
         shape: Some(ShapeRule { experts: ExpertsRule::Optional, mlp_bias: Some(false), sinks: true, ..ShapeRule::PLAIN }),

@@ -65,10 +65,8 @@ const AS_RUN: Norms =
 
 /// The norms of a model's blocks.
 fn norms_of(model: &ModelConfig) -> &'static Norms {
-    match model.family.modules().block {
-        BlockLayout::Sandwich | BlockLayout::NormsBehind => &AS_RUN,
-        _ => &FURTHER_BEHIND,
-    }
+    let as_run = matches!(model.family.modules().block, BlockLayout::Sandwich | BlockLayout::NormsBehind);
+    if as_run { &AS_RUN } else { &FURTHER_BEHIND }
 }
 
 /// True if a block has the norm of that place, where both its halves are there.

@@ -261,8 +261,7 @@ impl Ends {
             }
         } else {
             // torchtitan's recipes leave the head out of those in float8 (`filter_fqns`).
-            let with = &Lowering { float8: Float8::OFF, ..*with };
-            let build = Build::again(build.tape, with);
+            let build = Build { with: &Lowering { float8: Float8::OFF, ..*with }, ..*build };
             build.linear(("head weight", bias), (with.vocab_part(), own_width(&build)), build.shapes.logits)
         });
     }

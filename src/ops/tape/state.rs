@@ -331,7 +331,7 @@ pub(crate) struct State {
     pub layer: u16,
     pub frames: Vec<Frame>,
     pub(super) open_frame: Option<u32>,
-    /// Whether operations want no gradients now (`torch.no_grad`).
+    /// True while operations want no gradients (`torch.no_grad`).
     pub(super) no_grad: bool,
     pub(super) recording: Option<Recording>,
     /// Set while a block of which products are kept runs, or runs again.

@@ -94,7 +94,7 @@ fn adapters_of_experts_take_what_was_measured() {
     }
 }
 
-/// What the ledger's lines add up to, beside the bytes that were asked for: it counts no partial sums, and of mixtures no copies of rows.
+/// The sum of the ledger's lines, beside the bytes that were asked for: it counts no partial sums, and of mixtures no copies of rows.
 #[test]
 fn the_ledger_is_near_what_was_asked_for() {
     for (id, one_in) in [("c65e9acf23", 50), ("d30a95edb6", 50), ("7657f2ffb3", 50), ("3c1881616e", 50), ("372cf5abf6", 20)] {
@@ -149,7 +149,7 @@ fn what_is_kept_for_adapters_is_what_they_read() {
     let narrow = |local: u64| 2 * 16 * 4 * local * blocks;
     for (sp, local) in [(false, tokens), (true, tokens / 2)] {
         let of = |targets, dropout| saved(lora(16, targets, dropout), sp);
-        // What the norms make and what the second feed-forward matrix reads; the attention kernel keeps its output in any case.
+        // The norms' outputs and the second feed-forward matrix's input; the attention kernel keeps its output in any case.
         let [none, all] = [Targets::NONE, Targets::ALL].map(|targets| of(targets, false));
         let inputs = 2 * (2 * local * h + tokens * f) * blocks;
         assert_eq!(all - none, inputs + narrow(local), "{sp}");

@@ -138,7 +138,7 @@ fn other_layers_stay_as_they_are() {
     assert!(allocated <= 0.0005, "{allocated}");
 }
 
-/// What nobody has compared with PyTorch is refused in one sentence.
+/// Settings that nobody has compared with PyTorch are refused in one sentence.
 #[test]
 fn other_stacks_and_recipes_are_refused() {
     let row = row_of("torchtitan", "none", &["rowwise"]);
