@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::config::{
     Accelerator, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PeakRates,
-    PositionEmbedding,
+    PositionEmbedding, Tower,
 };
 use crate::units::Bytes;
 
@@ -148,6 +148,8 @@ struct Architecture {
     pooler: bool,
     #[serde(default)]
     encoder: Option<Encoder>,
+    #[serde(skip)]
+    tower: Option<Tower>,
     #[serde(default)]
     hybrid: Option<Hybrid>,
 }
@@ -228,7 +230,7 @@ fn mebibytes<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Bytes, D::Er
 
 fn main() -> Result<(), Box<dyn Error>> {
     // The compiler looks at files that it knows: a new one is noticed by the time of its folder.
-    for folder in ["catalog/configs", "engines", "models/families", "optimizers", "sharding", "stacks"] {
+    for folder in ["catalog/configs", "engines", "models/families", "models/projectors", "models/towers", "optimizers", "sharding", "stacks"] {
         println!("cargo::rerun-if-changed=src/{folder}");
     }
     let models: Vec<Model> = rows("models")?;

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use crate::config::{
-    HiddenAct, Hybrid, LayerSet, Mixer, MixerKind, Mla, MlpKind, ModelConfig, Moe, Normalization, PositionEmbedding,
+    HiddenAct, Hybrid, LayerSet, Mixer, MixerKind, Mla, MlpKind, ModelConfig, Moe, Normalization, PositionEmbedding, Tower,
+    TowerSizes,
 };
-use crate::models::named;
+use crate::models::{named, projector, tower};
 
 /// One published model.
 #[derive(Clone, Debug, PartialEq, Eq)]

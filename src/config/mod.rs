@@ -18,6 +18,7 @@ mod run;
 mod schedule;
 mod shape;
 mod speed;
+mod tower;
 mod tuning;
 
 pub use encoder::Encoder;
@@ -39,6 +40,7 @@ pub use run::{AttentionKernel, Dispatch, Evaluation, LengthMix, Loss, Recompute,
 pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work};
 pub use shape::{ExpertsRule, ShapeRule};
 pub use speed::{Narrow, Overlap, ProductFormat, Speed};
+pub use tower::{Tower, TowerBuffer, TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes};
 pub use tuning::{BaseFormat, Method, Objective, Rollout, Targets, Tuning};
 
 pub use crate::engines::Engine;

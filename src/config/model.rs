@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm};
+use super::{Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm, Tower};
 
 /// The normalisation layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -116,6 +116,8 @@ pub struct ModelConfig {
     pub encoder: Option<Encoder>,
     /// Layers that are not all alike, or keep a state; `None`: every layer has attention and feed-forward.
     pub hybrid: Option<Hybrid>,
+    /// A vision tower with its projector, before the text.
+    pub tower: Option<Tower>,
 }
 
 impl ModelConfig {
@@ -162,6 +164,7 @@ impl ModelConfig {
             pooler: false,
             encoder: None,
             hybrid: None,
+            tower: None,
         }
     }
 

@@ -31,6 +31,8 @@ pub struct Modules {
     pub rotary_tables: RotaryTables,
     /// Sliding layers have rotary tables of their own.
     pub tables_for_each_kind: bool,
+    /// Each sequence of a batch has rotary tables of its own: images take up positions in it.
+    pub tables_for_each_sequence: bool,
     /// Sliding layers have a mask of their own; without it all layers share one.
     pub mask_for_each_kind: bool,
     /// Frequencies of rotary tables are registered once more, for tables that nobody makes.
@@ -95,6 +97,7 @@ impl Modules {
         rotation: RotationStyle::Whole,
         rotary_tables: RotaryTables::Whole,
         tables_for_each_kind: false,
+        tables_for_each_sequence: false,
         mask_for_each_kind: true,
         registers_spare_frequencies: false,
         sinks: SinkStyle::Column,
@@ -353,6 +356,8 @@ pub enum LinearBiases {
 pub enum PositionIds {
     /// One list for all sequences, counted from 0.
     Counted,
+    /// As [`Self::Counted`]; the model alone looks at it, and its blocks are not given it.
+    ForModelAlone,
     /// One list for each sequence, counted from the mask of its tokens.
     FromMask,
     /// One list for all sequences, counted from 0, and a mask of their tokens beside it.

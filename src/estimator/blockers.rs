@@ -1,7 +1,9 @@
 //! Rules that forbid a layout whatever the memory. They are values, not errors.
 
+mod encoders;
 mod evaluation;
 mod float8;
+mod towers;
 mod tuning;
 
 use std::num::NonZeroU64;
@@ -233,6 +235,8 @@ rules! {
         "Adapters, frozen layers and learned prompts are not modelled for several residual streams; choose full fine-tuning";
     ENCODER_ELSEWHERE: PYTORCH_AUTOGRAD,
         "An encoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks alone; choose that stack, or another model";
+    TOWER_ELSEWHERE: PYTORCH_AUTOGRAD,
+        "A vision tower is modelled as transformers' own modules hold it, on data-parallel ranks that share nothing or everything tensor by tensor (FSDP2); choose that, or clear “Vision tower of” to count the text part alone";
     // `cce_backward_kernel`: "Backwards requires embeddings to be bf16 or fp16".
     CUT_IN_32_BITS: CUT_CROSS_ENTROPY,
         "Cut Cross-Entropy takes head and hidden states of 16 bits alone; train in them, or choose another loss";
@@ -436,19 +440,11 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(layout.ep() > 1, &|| sharding.forbidden(With::Experts, run.stack.sharding));
     forbid(layout.d() > 1, &|| sharding.forbidden(With::Anything, run.stack.sharding));
     forbid(job.model().hybrid.is_some() && !run.stack.is_played(), &|| Some(&LAYERS_ELSEWHERE));
-    forbid(job.model().encoder.is_some() && !runs_encoders(job, run), &|| Some(&ENCODER_ELSEWHERE));
+    forbid(job.model().encoder.is_some() && !encoders::are_run(job, run), &|| Some(&ENCODER_ELSEWHERE));
+    forbid(job.model().tower.is_some() && !towers::are_held(job, run), &|| Some(&TOWER_ELSEWHERE));
     let streams = job.model().altup().is_some();
     forbid(streams && layout.p() > 1, &|| Some(&STREAMS_IN_STAGES));
     forbid(streams && !run.tuning.is_full(), &|| Some(&STREAMS_TUNED));
-}
-
-/// True for a training that an encoder is modelled in.
-fn runs_encoders(job: &Job, run: &TrainingRun) -> bool {
-    let layout = job.layout();
-    let whole = layout.t() == 1 && layout.p() == 1 && layout.cp() == 1;
-    let own_loss = run.loss == Loss::OfStack;
-    let plain = run.tuning.is_full() && run.packed_text().is_none() && run.evaluation.is_none() && !run.compile;
-    whole && own_loss && plain && run.stack.is_played() && !run.stack.modules().is_own_model
 }
 
 /// True if routers learn in fp32 beside weights of 16 bits.

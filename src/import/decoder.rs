@@ -110,6 +110,7 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
     hybrid(file, kind, &mut config)?;
     other_heads(file, kind, &mut config)?;
     streams(file, kind, &mut config)?;
+    config.tower = super::tower::tower(file, config.hidden_size)?;
     Ok(config)
 }
 

@@ -10,8 +10,6 @@ pub struct LeftOut {
     pub part: String,
     /// The key of the file that shows it, such as `vision_config`.
     pub key: String,
-    /// Its parameters, where they follow exactly from the file.
-    pub parameters: Option<u64>,
 }
 
 /// Keys that show a part beside the text, and the words for it.
@@ -56,28 +54,21 @@ pub(super) fn is_a_part(key: &str) -> bool {
 
 /// The parts that the file has beside `text`, and those that its kind always has; `around` is the file, where `text` is only its part for
 /// text.
-///
-/// A tower's parameters are counted with the projector behind it, which ends in `hidden_size` columns.
-pub(super) fn left_out(kind: &FamilySpec, (text, around): (&Object, Option<&Object>), hidden_size: u64) -> Vec<LeftOut> {
+/// A vision tower that is counted is not left out.
+pub(super) fn left_out(kind: &FamilySpec, (text, around): (&Object, Option<&Object>), has_tower: bool) -> Vec<LeftOut> {
     let stated =
         |object: &Object, key: &str| !matches!(object.get(key), None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)));
     let has = |key: &str| stated(text, key) || around.is_some_and(|around| stated(around, key));
     let mut found: Vec<LeftOut> = Vec::new();
-    for (key, part) in PARTS.iter().filter(|(key, _)| kind.always_left_out.contains(key) || has(key)) {
+    let is_counted = |key: &str| has_tower && key == "vision_config";
+    for (key, part) in PARTS.iter().filter(|(key, _)| !is_counted(key) && (kind.always_left_out.contains(key) || has(key))) {
         if found.iter().all(|left| left.part != *part) {
-            let file = around.unwrap_or(text);
-            let parameters = match (file.get("model_type"), file.get(*key)) {
-                (Some(Value::Text(kind)), Some(Value::Object(vision))) if *key == "vision_config" => {
-                    super::towers::parameters(kind, vision, hidden_size)
-                }
-                _ => None,
-            };
-            found.push(LeftOut { part: (*part).to_owned(), key: (*key).to_owned(), parameters });
+            found.push(LeftOut { part: (*part).to_owned(), key: (*key).to_owned() });
         }
     }
     if let Some(around) = around {
         found.extend(unknown_parts(around));
-        found.extend(unknown_kind(around).filter(|_| found.is_empty()));
+        found.extend(unknown_kind(around).filter(|_| found.is_empty() && !has_tower));
     }
     found
 }
@@ -89,7 +80,7 @@ fn unknown_parts(around: &Object) -> impl Iterator<Item = LeftOut> {
     let parts = around.iter().filter(move |(key, value)| matches!(value, Value::Object(_)) && is_unknown(key));
     parts.map(|(key, _)| {
         let key = super::value::shortened(key);
-        LeftOut { part: format!("the part that {key} describes"), key, parameters: None }
+        LeftOut { part: format!("the part that {key} describes"), key }
     })
 }
 
@@ -100,6 +91,5 @@ fn unknown_kind(around: &Object) -> Option<LeftOut> {
     crate::models::of(&whole).is_none().then(|| LeftOut {
         part: format!("whatever a model of the kind {whole} has beside its text part"),
         key: "model_type".to_owned(),
-        parameters: None,
     })
 }

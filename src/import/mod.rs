@@ -21,7 +21,7 @@ mod reader;
 mod refuse;
 mod rotation;
 mod streams;
-mod towers;
+mod tower;
 mod unread;
 mod value;
 
@@ -140,10 +140,11 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
         Some(Value::Object(object)) => Some(object),
         _ => None,
     });
-    let base = with_parts(nested.unwrap_or(&file));
+    let mut base = with_parts(nested.unwrap_or(&file));
     let model_type = model_type(&base).or_else(|problem| if nested.is_some() { model_type(&file) } else { Err(problem) })?;
     refuse::not_modelled(&model_type, &file)?;
     refuse::not_modelled(&model_type, &base)?;
+    tower::beside(&mut base, &file);
     let mut reader = Reader::new(&base, nested.map(|_| &file));
     let listed = models::of(&model_type).map(|kind| by_class(&base, kind)).copied();
     if listed.is_none() && !as_generic {
@@ -158,7 +159,7 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let name = name(&file);
     let quantization = quantization::quantization(&mut reader);
     let not_counted = unread::not_counted(&reader, &kind, &model_type, &config);
-    let left_out = left_out::left_out(&kind, (&base, nested.map(|_| &file)), config.hidden_size);
+    let left_out = left_out::left_out(&kind, (&base, nested.map(|_| &file)), config.tower.is_some());
     let asked = reader.asked().to_vec();
     let (report, upper_bounds) = reader.into_report();
     let model_type = match kind.names.first() {

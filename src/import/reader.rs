@@ -6,6 +6,7 @@ use std::fmt::Display;
 use super::value::{Object, Value};
 use super::{How, ImportError, ReportRow};
 use crate::config::ModelConfig;
+use crate::models::{VISION, VISION_OF};
 
 /// A key that the kind's reader looked at, with the value that counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -227,10 +228,11 @@ impl<'a> Reader<'a> {
         self.flag(key, default)
     }
 
-    /// Whether the head reuses the embedding; files with a text part may say so outside of it.
+    /// Whether the head reuses the embedding. Of a file with a text part the library asks the file around, where that says so.
     pub(super) fn tied(&mut self, default: bool) -> Result<bool, ImportError> {
         const KEY: &str = "tie_word_embeddings";
-        if let (None, Some(Value::Bool(yes))) = (self.peek(KEY), self.outer.and_then(|outer| outer.get(KEY))) {
+        if let Some(Value::Bool(yes)) = self.outer.and_then(|outer| outer.get(KEY)) {
+            self.without_effect(&[KEY]);
             self.tell(KEY, yes, How::Read, "Stated outside text_config.");
             self.asks(KEY, Value::Bool(*yes), true);
             return Ok(*yes);
@@ -285,13 +287,15 @@ impl<'a> Reader<'a> {
     pub(super) fn into_report(mut self) -> (Vec<ReportRow>, Vec<String>) {
         if let Some(outer) = self.outer {
             let parts = outer.iter().filter(|(key, _)| key.ends_with("_config") && *key != "text_config");
-            let unused: Vec<_> = parts.filter(|(key, _)| !self.used.contains(key.as_str())).collect();
+            let counted = |key: &str| key == "vision_config" && self.base.contains_key(VISION_OF);
+            let unused: Vec<_> = parts.filter(|(key, _)| !self.used.contains(key.as_str()) && !counted(key)).collect();
             for (key, value) in unused {
                 let note = if key.contains("quant") { "" } else { "Only the text part is counted." };
                 self.tell(key, &value.brief(), How::Ignored, note);
             }
         }
-        let unused: Vec<_> = self.base.iter().filter(|(key, _)| !self.used.contains(key.as_str())).collect();
+        let of_tower = |key: &str| self.base.contains_key(VISION_OF) && (key.starts_with(VISION) || key == "vision_config");
+        let unused: Vec<_> = self.base.iter().filter(|(key, _)| !self.used.contains(key.as_str()) && !of_tower(key)).collect();
         for (key, value) in unused.iter().take(MAX_IGNORED) {
             self.tell(&super::value::shortened(key), &value.brief(), How::Ignored, note_on(key));
         }

@@ -4,7 +4,7 @@ use super::decoder;
 use super::reader::{Reader, whole};
 use super::value::{Object, Value};
 use crate::config::{ModelConfig, PositionEmbedding};
-use crate::models::{self, FamilySpec};
+use crate::models::{self, FamilySpec, VISION};
 
 /// A key whose name holds one of these may be about a shape.
 const ABOUT_SHAPES: [&str; 12] =
@@ -124,7 +124,15 @@ pub(super) fn not_counted(file: &Reader<'_>, kind: &FamilySpec, model_type: &str
         found.push("model_type".to_owned());
     }
     let counted = Counted { kind, config, switched_off: off(file) };
+    let harmless = super::tower::not_looked_at(file);
     for (key, value) in file.unused() {
+        if let Some(of_tower) = key.strip_prefix(VISION) {
+            let may_change = is_size_of_tower(of_tower, value) || counted.may_change(of_tower, value, true);
+            if !harmless.contains(&of_tower) && may_change {
+                found.push(key.to_owned());
+            }
+            continue;
+        }
         match value {
             Value::Object(inner) if !is_apart(key) => found.extend(nested(key, inner, &counted)),
             _ if counted.may_change(key, value, known) => found.push(key.to_owned()),
@@ -134,6 +142,11 @@ pub(super) fn not_counted(file: &Reader<'_>, kind: &FamilySpec, model_type: &str
     found.sort();
     found.dedup();
     found
+}
+
+/// Sizes of towers that text parts have under other names.
+fn is_size_of_tower(key: &str, value: &Value) -> bool {
+    says_something(value) && ["depth", "width", "ratio", "channels", "dim"].iter().any(|part| key.contains(part))
 }
 
 /// Groups that describe another part of the model, or no layer at all.

@@ -1,4 +1,4 @@
-//! How files state what only some families have: key/value heads, inner widths, states, layers with other heads, vision towers.
+//! How files state what only some families have: key/value heads, inner widths, states, layers with other heads.
 
 use crate::config::MixerKind;
 
@@ -96,22 +96,4 @@ pub(crate) enum Heads {
     WiderWithoutWindow,
     /// Layers that slide have more key/value heads; values are narrower than keys everywhere (keys that begin with `swa_`).
     MoreKeysInWindow,
-}
-
-/// A vision tower with the projector behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tower {
-    /// `SiglipVisionModel`; a norm and a matrix without bias behind it.
-    SiglipNormed,
-    /// `SiglipVisionModel`; a matrix with a bias behind it.
-    SiglipLinear,
-    /// `CLIPVisionModel`, if the file's tower is that; two matrices behind it.
-    ClipTwoLayers,
-    /// Patches of several frames; layer norms and plain layers (`Qwen2VisionTransformerPretrainedModel`).
-    FramesPlain,
-    /// Patches of several frames; RMS norms and gated layers with biases (`Qwen2_5_VisionTransformerPretrainedModel`).
-    FramesGated,
-    /// Patches of several frames with learned positions, of which so many blocks feed the text where the file does not say
-    /// (`Qwen3VLVisionModel`).
-    FramesDeep(usize),
 }

@@ -4,13 +4,19 @@ mod choices;
 mod families;
 mod keys;
 mod prelude;
+mod projectors;
 mod spec;
+mod tower;
+mod tower_prelude;
+mod towers;
 
 pub(crate) use choices::{FAMILIES, label};
 pub use choices::{families, named};
 use families::MEMBERS;
-pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, States, Tower};
+pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, States};
 pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Positions, Window};
+pub(crate) use tower::{TowerDefault, TowerKey, TowerSpec, VISION, VISION_KIND, VISION_OF, of_file};
+pub use tower::{projector, tower};
 
 /// The family of that `model_type`, if it is listed.
 pub(crate) fn of(model_type: &str) -> Option<&'static FamilySpec> {

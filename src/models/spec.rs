@@ -1,7 +1,7 @@
 //! The description of a family's `config.json` files of its kind: which facts are fixed, which the file states, and what the library
 //! takes where it does not.
 
-use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, States, Tower};
+use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, States};
 use crate::config::{Encoder, Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding};
 
 /// Positions in a learned table of as many rows.
@@ -254,8 +254,6 @@ pub(crate) struct FamilySpec {
     pub further_widths_repeat_hidden: bool,
     /// Keys that sound as if they were about a shape, and that its modules do not look at.
     pub not_looked_at: &'static [&'static str],
-    /// Vision towers of the files whose text part is of this kind, by the file's `model_type`.
-    pub towers: &'static [(&'static str, Tower)],
 }
 
 impl FamilySpec {
@@ -327,7 +325,6 @@ impl FamilySpec {
         embeds_each_layer: false,
         further_widths_repeat_hidden: false,
         not_looked_at: &[],
-        towers: &[],
     };
 
     /// A decoder of layer norms and a plain feed-forward layer with biases everywhere.

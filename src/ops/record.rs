@@ -13,6 +13,9 @@ use crate::units::{DType, Flops, to_f64};
 /// Operations behind the last block, whatever the order in which a family registers their parameters.
 const HEAD: [&str; 3] = ["Final norm", "Pooler", "Output head and loss"];
 
+/// Operations of a vision tower.
+const TOWER: [&str; 2] = ["Vision tower", "Projector"];
+
 /// The operations of a model with its parameters; of stacks that list them, and of serving, with their tensors; with FLOPs of one
 /// micro-batch's forward, all tensor-parallel ranks together, if these are wanted.
 ///
@@ -76,7 +79,16 @@ impl<'a> Modules<'a> {
             };
             let (role, dtype, kept) = (Role::Parameter, with.parameter, Kept::Always);
             let split = split(&shape, role, of_layer);
-            let tensor = Tensor { name: storage.name, role, shape, dtype, split, kept };
+            let mut tensor = Tensor { name: storage.name, role, shape, dtype, split, kept };
+            if TOWER.contains(&name) {
+                // Every rank has a whole tower, and its blocks are alike.
+                let known = ops.iter_mut().filter(|op| op.name == name).flat_map(|op| &mut op.tensors);
+                if let Some(known) = known.into_iter().find(|known| known.name == tensor.name && known.shape.counts(&shape)) {
+                    known.shape = known.shape.with_one_more();
+                    continue;
+                }
+                (tensor.shape, tensor.split) = (shape.counted(), Split::Replicated);
+            }
             match ops.iter_mut().find(|op| op.name == name) {
                 Some(op) => op.tensors.push(tensor),
                 None => ops.push(Op { name, tensors: vec![tensor], source, ..Op::NONE }),

@@ -7,6 +7,9 @@ use crate::units::{Bytes, DType, Elements, Flops};
 /// The name of the dimension that stands for a rank's experts.
 pub const EXPERTS_OF_RANK: &str = "experts on this rank";
 
+/// The name of the dimension that counts tensors of a vision tower which are alike.
+const COPIES: &str = "copies";
+
 /// The last word of the names of tables of embedded tokens and positions.
 pub const EMBEDDING: &str = "embedding";
 
@@ -59,6 +62,28 @@ impl Shape {
     /// Whether it is one of a rank's experts together: these are its first dimension.
     pub fn is_of_experts(&self) -> bool {
         self.0[0].0 == EXPERTS_OF_RANK
+    }
+
+    /// Whether it counts tensors of a vision tower which are alike.
+    pub fn is_of_copies(&self) -> bool {
+        self.0[0].0 == COPIES
+    }
+
+    /// The shape as the first of tensors that are alike; it has two dimensions at most.
+    pub(super) const fn counted(self) -> Self {
+        let [first, second, ..] = self.0;
+        Self([Dim(COPIES, 1), first, second, Dim("", 1)])
+    }
+
+    /// Whether it counts tensors of that shape.
+    pub(super) fn counts(&self, one: &Self) -> bool {
+        self.is_of_copies() && self.0[1] == one.0[0] && self.0[2] == one.0[1]
+    }
+
+    /// The shape with one tensor more.
+    pub(super) const fn with_one_more(mut self) -> Self {
+        self.0[0].1 = self.0[0].1.saturating_add(1);
+        self
     }
 
     /// A parameter of that shape as an optimizer sees it, of which there are so many.

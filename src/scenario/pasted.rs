@@ -53,10 +53,9 @@ impl Scenario {
     }
 }
 
-/// A part left out, as the scenario keeps it: its words, and its number of parameters where that is known.
+/// The words of a part left out, as the scenario keeps them.
 fn part(left_out: &LeftOut) -> String {
-    let words = left_out.part.replace(' ', "_");
-    left_out.parameters.map_or_else(|| words.clone(), |count| format!("{words}_{count}"))
+    left_out.part.replace(' ', "_")
 }
 
 /// The row that this file is: of the same shape in every value, and called so by the file, or the only one where the file says no
@@ -79,7 +78,10 @@ fn recognised(imported: &Imported) -> Option<&'static ModelRow> {
 }
 
 fn same_shape(imported: &Imported) -> Vec<&'static ModelRow> {
-    catalog::models().iter().filter(|row| differences(&row.config, &imported.config).next().is_none()).collect()
+    let is_same = |row: &&'static ModelRow| {
+        row.config.tower == imported.config.tower && differences(&row.config, &imported.config).next().is_none()
+    };
+    catalog::models().iter().filter(is_same).collect()
 }
 
 /// The name that the file gives itself, unless it is that of a row with another shape: fine-tuned models often state what they began

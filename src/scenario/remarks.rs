@@ -22,6 +22,8 @@ pub enum RemarkKind {
     NotCounted,
     /// A part of the model is not counted.
     LeftOut,
+    /// The vision tower lies in memory, and no image is counted.
+    NoImages,
     /// Keys were set that the model's family does not look at.
     NoEffect,
 }
@@ -40,6 +42,7 @@ impl RemarkKind {
             Self::Assumed => "assumed",
             Self::NotCounted => "not_counted",
             Self::LeftOut => "left_out",
+            Self::NoImages => "no_images",
             Self::NoEffect => "no_effect",
         }
     }
@@ -57,9 +60,14 @@ impl Scenario {
             kind: RemarkKind::NoEffect,
             text: format!("Without effect, as this model's family does not look at it: {}.", listed(&idle.join(","))),
         });
-        said.into_iter().chain(left_out).chain(idle).collect()
+        let no_images = self.shape().tower.is_some().then(|| Remark { kind: RemarkKind::NoImages, text: NO_IMAGES.to_owned() });
+        said.into_iter().chain(left_out).chain(no_images).chain(idle).collect()
     }
 }
+
+/// The remark about a model with a vision tower.
+const NO_IMAGES: &str = "Texts alone: the vision tower and its projector lie in memory, and no image is counted. An image's tokens, \
+                         and what the tower works with, come on top.";
 
 /// The remark about keys, or about a kind, that was not understood.
 fn not_counted(as_generic: bool, kind: &str, keys: &str) -> Remark {

@@ -350,7 +350,9 @@ fn a_family_is_named_in_its_own_file_alone() {
         let other = OTHER_MEANINGS.iter().find(|(place, _)| *place == file).map_or(&[][..], |(_, words)| words);
         for name in names.iter().filter(|name| !other.contains(&name.as_str())) {
             let quoted = code.contains(&format!("\"{name}\"")) || code.contains(&format!("families::{name}"));
-            assert!(!quoted || file.starts_with(folder), "{file}: {name} belongs into {folder}{name}.rs");
+            // A tower or a projector says which whole files it stands in.
+            let names_whole_files = ["src/models/towers/", "src/models/projectors/"].iter().any(|list| file.starts_with(list));
+            assert!(!quoted || file.starts_with(folder) || names_whole_files, "{file}: {name} belongs into {folder}{name}.rs");
         }
     }
 }

@@ -83,26 +83,27 @@ fn files(paths: &[String]) -> Result<Vec<PathBuf>, String> {
     Ok(all)
 }
 
-/// Parameters of the part for text, by the file's name.
-fn exact_counts(path: &str) -> Result<BTreeMap<String, u64>, String> {
+/// Parameters of the part for text, and of the whole model, by the file's name.
+fn exact_counts(path: &str) -> Result<BTreeMap<String, [u64; 2]>, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
     let mut counts = BTreeMap::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let row: Value = serde_json::from_str(line).map_err(|error| format!("{path}: {error}"))?;
         if let (Some(file), Some(count)) = (row["file"].as_str(), row["text"].as_u64()) {
-            counts.insert(file.to_owned(), count);
+            counts.insert(file.to_owned(), [count, row["whole"].as_u64().unwrap_or(count)]);
         }
     }
     Ok(counts)
 }
 
 /// Reads the text of one file, and returns how it was read with the line about it.
-fn outcome(text: &str, exact: Option<u64>) -> (Outcome, String) {
+fn outcome(text: &str, exact: Option<[u64; 2]>) -> (Outcome, String) {
     let imported = match config_json(text) {
         Ok(imported) => imported,
         Err(problem) => return (Outcome::Refused, problem.to_string()),
     };
     let count = parameters_of(&imported.config);
+    let exact = exact.map(|[text, whole]| if imported.config.tower.is_some() { whole } else { text });
     let doubts = doubts(&imported);
     let agrees = exact.map(|exact| count.abs_diff(exact).saturating_mul(1000) <= exact.saturating_mul(TOLERANCE));
     let outcome = match (doubts.is_empty(), agrees) {
@@ -124,10 +125,7 @@ fn outcome(text: &str, exact: Option<u64>) -> (Outcome, String) {
 /// Parts that are not counted, or counted otherwise, in words.
 fn doubts(imported: &Imported) -> Vec<String> {
     let keys = imported.not_counted.iter().map(|key| format!("not counted: {key}"));
-    let parts = imported.left_out.iter().map(|left| match left.parameters {
-        Some(parameters) => format!("left out: {} ({parameters})", left.part),
-        None => format!("left out: {}", left.part),
-    });
+    let parts = imported.left_out.iter().map(|left| format!("left out: {}", left.part));
     let bounds = imported.upper_bounds.iter().map(|note| format!("upper bound: {note}"));
     keys.chain(parts).chain(bounds).collect()
 }

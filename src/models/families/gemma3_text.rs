@@ -7,7 +7,6 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["gemma3_text", "gemma3"],
     class: "Gemma3",
-    towers: &[("gemma3", Tower::SiglipNormed)],
     modules: &Modules {
         model_type: "gemma3_text",
         choice: FamilyChoice { rank: 6, word: "gemma3", label: "Gemma 3" },

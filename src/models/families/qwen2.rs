@@ -1,14 +1,11 @@
-//! `qwen2` (transformers 5.23, `models/qwen2`), also the text part of Qwen2-VL and Qwen2.5-VL: llama's block with biases on
-//! queries, keys and values.
+//! `qwen2` (transformers 5.23, `models/qwen2`): llama's block with biases on queries, keys and values.
 
 use crate::models::prelude::*;
 
 /// `qwen2`.
 pub const FAMILY: FamilySpec = FamilySpec {
-    names: &["qwen2", "qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"],
+    names: &["qwen2"],
     class: "Qwen2",
-    labels: &[("qwen2_5_vl", "Qwen2.5-VL"), ("qwen2_vl", "Qwen2-VL")],
-    towers: &[("qwen2_vl", Tower::FramesPlain), ("qwen2_5_vl", Tower::FramesGated)],
     modules: &Modules {
         model_type: "qwen2",
         choice: FamilyChoice { rank: 2, word: "qwen2", label: "Qwen2" },

@@ -1,14 +1,11 @@
-//! `qwen3` (transformers 5.23, `models/qwen3`), also the text part of Qwen3-VL: llama's block with a norm over every query and
-//! key head.
+//! `qwen3` (transformers 5.23, `models/qwen3`): llama's block with a norm over every query and key head.
 
 use crate::models::prelude::*;
 
 /// `qwen3`.
 pub const FAMILY: FamilySpec = FamilySpec {
-    names: &["qwen3", "qwen3_vl_text", "qwen3_vl"],
+    names: &["qwen3"],
     class: "Qwen3",
-    labels: &[("qwen3_vl", "Qwen3-VL")],
-    towers: &[("qwen3_vl", Tower::FramesDeep(3))],
     modules: &Modules {
         model_type: "qwen3",
         choice: FamilyChoice { rank: 3, word: "qwen3", label: "Qwen3" },

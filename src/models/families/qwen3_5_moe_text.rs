@@ -7,7 +7,6 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["qwen3_5_moe_text", "qwen3_5_moe"],
     class: "Qwen3_5Moe",
-    towers: &[("qwen3_5_moe", Tower::FramesDeep(0))],
     sizes: Sizes::of([2048, 0], 40, 16, 248_320, 32_768).kv(2).head(256),
     experts: Some(Experts {
         width: 512,

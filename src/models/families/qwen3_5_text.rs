@@ -6,7 +6,6 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["qwen3_5_text", "qwen3_5"],
     class: "Qwen3_5",
-    towers: &[("qwen3_5", Tower::FramesDeep(0))],
     sizes: Sizes::of([4096, 12_288], 32, 16, 248_320, 32_768).kv(4).head(256),
     experts: None,
     ..super::qwen3_next::FAMILY

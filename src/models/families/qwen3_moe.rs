@@ -7,7 +7,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["qwen3_moe", "qwen3_vl_moe_text", "qwen3_vl_moe"],
     class: "Qwen3Moe",
     labels: &[("qwen3_vl_moe", "Qwen3-VL MoE")],
-    towers: &[("qwen3_vl_moe", Tower::FramesDeep(3))],
     modules: &Modules {
         model_type: "qwen3_moe",
         choice: FamilyChoice { rank: 15, word: "qwen3-moe", label: "Qwen3 MoE" },

@@ -243,10 +243,14 @@ impl Formats {
             u64::try_from(part.div_ceil(u128::from(all))).unwrap_or(u64::MAX)
         };
         let plain = |dtype| Stored { dtype, bytes: Elements(elements).stored_as(dtype), beside: [None; 2] };
+        if self.table.is_none() && self.format.is_plain() {
+            return plain(self.format.dtype());
+        }
+        if shape.is_of_copies() {
+            // Quantised files keep vision towers in 16 bits.
+            return plain(DType::Bf16);
+        }
         let Some(row) = self.table else {
-            if self.format.is_plain() {
-                return plain(self.format.dtype());
-            }
             let block = gguf::chosen(self.format, place, (layer, input(shape)), &self.facts);
             let mut stored = plain(block.payload);
             if block.beside > 0 {

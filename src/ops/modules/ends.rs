@@ -22,7 +22,7 @@ use super::tables::Tables;
 use super::{Build, FP32, Linear, Shapes, Split};
 use crate::config::{
     AttentionKernel, EmbeddingScale, Float8, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, Recompute,
-    RotaryTables,
+    RotaryTables, Tower,
 };
 use crate::ops::builder::Lowering;
 use crate::ops::tape::{Form, Kept, Param, SCALE, Tape, Var};
@@ -75,6 +75,8 @@ pub(crate) struct Ends {
     loss: LossKernel,
     /// Shapes of parts of each sequence that have logits of their own.
     parts: Vec<PartOfLoss>,
+    /// A vision tower, of which forward sees nothing while no image is in the texts.
+    tower: Option<Tower>,
     /// The stack's own model.
     own_model: bool,
     rotary: bool,
@@ -163,6 +165,9 @@ impl Ends {
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), with.h()]));
         let token_types = if first { TokenTypes::new(build) } else { None };
         tape.freeze(frozen);
+        if first {
+            super::tower::declare(build);
+        }
         let projections = projections(build, own);
         tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
         let early = last && modules.registers_norms_first && model.final_norm;
@@ -190,6 +195,7 @@ impl Ends {
             forms: Forms::new(build),
             loss: build.loss(),
             parts: PartOfLoss::all(build),
+            tower: model.tower.filter(|_| first),
             own_model: build.kernels().is_own_model,
             rotary: model.position_embedding == PositionEmbedding::Rotary
                 || modules.linear_biases == LinearBiases::BesidePositions,
@@ -286,7 +292,9 @@ impl Ends {
         let again = self.two_tables || self.modules.registers_spare_frequencies;
         let streams = self.streams.iter().flat_map(|streams| streams.buffers(tape));
         let positions = self.buffers_of_positions(tape);
-        rotary().into_iter().chain(again.then(rotary).flatten()).flatten().chain(scale).chain(streams).chain(positions).collect()
+        let tower = self.tower.iter().flat_map(|tower| super::tower::buffers(tape, tower));
+        let rotary = rotary().into_iter().chain(again.then(rotary).flatten()).flatten();
+        rotary.chain(scale).chain(streams).chain(positions).chain(tower).collect()
     }
 
     /// Keys and values of every layer, where some are learned; peft's `forward` holds them until the loss is there.
@@ -350,6 +358,7 @@ impl Ends {
         let format = if self.modules.rotary_tables == RotaryTables::InFp32 { FP32 } else { dtype };
         let rotary = self.rotary.then(|| self.rotary(tape, format));
         let again = self.two_tables.then(|| self.rotary(tape, format));
+        let positions = self.given_to_blocks(positions, &mut held);
         let whole = Tables { rotary, mask, alibi, positions, past: None, own_input, layer: None };
         let whole_rotary = whole.rotary.clone();
         let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };

@@ -23,6 +23,7 @@ mod rotary;
 mod rotation;
 mod state;
 mod tables;
+mod tower;
 
 use super::builder::Lowering;
 use super::division::Division;

@@ -7,7 +7,9 @@ use super::super::fields::EMPTY;
 use super::super::{FieldId, FieldKind, Value, codec, field, field_of_key, fields, number_and_unit};
 use super::{KeysNow, Source, Unread, Values};
 use crate::catalog;
-use crate::config::{Encoder, ModelConfig};
+use crate::config::{Encoder, ModelConfig, Tower};
+#[cfg(any(target_arch = "wasm32", test))]
+use crate::{config::TowerSizes, models};
 
 /// Writes a question.
 #[cfg(any(target_arch = "wasm32", test))]
@@ -62,10 +64,35 @@ pub(super) fn read_answer(text: &str) -> Option<KeysNow> {
 fn sizes(config: &ModelConfig) -> String {
     let of: Vec<(FieldId, Value)> = fields().iter().filter_map(|field| Some((field.id, field.of_model(config)?))).collect();
     let sizes = values(of.iter().map(|(id, value)| (id, value)));
-    match config.encoder {
+    let sizes = match config.encoder {
         Some(encoder) => format!("{sizes}&{ENCODER}={}", words_of_encoder(encoder)),
         None => sizes,
+    };
+    match &config.tower {
+        Some(tower) => format!("{sizes}&{TOWER}={}", words_of_tower(tower)),
+        None => sizes,
     }
+}
+
+/// The key of a vision tower, likewise.
+const TOWER: &str = "tower";
+
+/// A tower in a line: its kind, that of its projector, and their sizes.
+fn words_of_tower(tower: &Tower) -> String {
+    let sizes: Vec<String> = tower.sizes.of.iter().map(u64::to_string).collect();
+    format!("{}.{}.{}", tower.modules.model_type, tower.projector.model_type, sizes.join("."))
+}
+
+#[cfg(any(target_arch = "wasm32", test))]
+fn read_tower(text: &str) -> Option<Tower> {
+    let words = text.split('&').find_map(|pair| pair.strip_prefix(TOWER)?.strip_prefix('='))?;
+    let mut words = words.split('.');
+    let (modules, projector) = (models::tower(words.next()?), models::projector(words.next()?));
+    let mut sizes = TowerSizes::NONE;
+    for size in &mut sizes.of {
+        *size = words.next()?.parse().ok()?;
+    }
+    Some(Tower { modules, projector, sizes })
 }
 
 /// The key of an encoder's ends, which no form has: they cannot be typed by hand.
@@ -96,7 +123,7 @@ fn shape(text: &str) -> ModelConfig {
         by_hand.set.insert(id, value);
     }
     by_hand.set.insert(FieldId::Sizes, Value::Flag(true));
-    ModelConfig { encoder: read_encoder(text), ..by_hand.config_of_sizes() }
+    ModelConfig { encoder: read_encoder(text), tower: read_tower(text), ..by_hand.config_of_sizes() }
 }
 
 fn values<'a>(values: impl Iterator<Item = (&'a FieldId, &'a Value)>) -> String {

@@ -89,6 +89,7 @@ impl Scenario {
             new_decoder_architecture: self.flag(FieldId::NewDecoder),
             pooler: self.flag(FieldId::Pooler),
             encoder: None,
+            tower: None,
             hybrid: self.hybrid(),
         }
     }

@@ -3,12 +3,27 @@ and transformers; nothing is downloaded). Run it in the repository's root; it wr
 import json, pathlib, sys, warnings; warnings.filterwarnings("ignore")
 import torch, transformers
 transformers.logging.set_verbosity_error()
-from transformers import CONFIG_MAPPING, AutoModelForCausalLM
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM, AutoModelForImageTextToText
 
 # Files that name a kind by which transformers does not know it, and keys that it has under another name.
 KINDS = {"kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "minimax_m1": "minimax", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text"}
 # Keys that only name code or storage.
 UNUSED = ("auto_map", "quantization_config", "transformers_version", "architectures", "rope_scaling", "rope_parameters", "torch_dtype", "dtype")
+
+
+# Kinds of whole files whose vision tower is counted.
+WITH_TOWER = ("qwen3_5", "qwen3_5_moe")
+
+
+def whole(file):
+    """The file with its vision part as transformers' configuration class takes it."""
+    return CONFIG_MAPPING[file["model_type"]](text_config=adapted(file).to_dict(), vision_config=file["vision_config"], tie_word_embeddings=file.get("tie_word_embeddings", file["text_config"].get("tie_word_embeddings", False)))
+
+
+def built(file):
+    if file.get("model_type") in WITH_TOWER and "vision_config" in file:
+        return AutoModelForImageTextToText.from_config(whole(file))
+    return AutoModelForCausalLM.from_config(adapted(file))
 
 
 def adapted(file):
@@ -36,7 +51,7 @@ for path in sorted(pathlib.Path("src/catalog/configs").glob("*.json")):
         continue
     try:
         with torch.device("meta"):
-            model = AutoModelForCausalLM.from_config(adapted(json.loads(path.read_text())))
+            model = built(json.loads(path.read_text()))
         row = {"id": path.stem, "class": type(model).__name__, "parameters": sum(p.numel() for p in model.parameters())}
         print(json.dumps(row), flush=True)
     except Exception as error:

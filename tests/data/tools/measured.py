@@ -35,6 +35,8 @@ for line in sys.stdin:
     measure.AutoModelForCausalLM = Named(named[0]) if named else CAUSAL
     keys = {key: value for key, value in shape.items() if key not in ("model_type", "architectures")}
     config = transformers.AutoConfig.for_model(shape["model_type"], **keys)
+    # The truth tools switch the cache off in the file as a whole; the text part of a model with towers asks its own.
+    config.get_text_config().use_cache = False
     try:
         got = measure.run(config, seq=run["seq_length"], mbs=run["micro_batch_size"], dtype=PRECISIONS[run["precision"]],
                           attn=run["attention"], ckpt=run["recompute"] == "full", optim=run["optimizer"],

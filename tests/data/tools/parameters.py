@@ -27,6 +27,7 @@ NEW = [
     ("glm", dict(L, pad_token_id=None), dict(SM, head_dim=64, pad_token_id=1)), ("hunyuan_v1_dense", dict(L, head_dim=128), dict(SM, head_dim=96)), ("solar_open", L, dict(SM, head_dim=64, moe_intermediate_size=256, n_routed_experts=8, num_experts_per_tok=2)), ("olmo3", L, SM),
     ("qwen2_moe", L, dict(SM, num_experts=8, num_experts_per_tok=2, moe_intermediate_size=256, shared_expert_intermediate_size=384)),
     ("bert", L, B), ("roberta", L, dict(B, type_vocab_size=1)), ("xlm-roberta", L, B), ("camembert", L, B), ("data2vec-text", L, B), ("ernie", L, B), ("megatron-bert", L, B), ("roberta-prelayernorm", L, B), ("xlm-roberta-xl", L, B),
+    ("qwen2_vl_text", L, SM), ("qwen3_vl_text", L, dict(SM, head_dim=96)),
     ("distilbert", dict(n_layers=2, architectures=["DistilBertForMaskedLM"]), dict(dim=512, hidden_dim=1536, n_layers=3, n_heads=8, vocab_size=4000, architectures=["DistilBertForMaskedLM"])),
 ]
 OTHER = {None: dict(num_hidden_layers=3, vocab_size=1000, tie_word_embeddings=False), "mellum": dict(vocab_size=1000, tie_word_embeddings=True), "jais2": dict(attention_bias=False, mlp_bias=False), "hyperclovax": dict(use_post_norm=True, tie_word_embeddings=True), "distilbert": dict(n_layers=4, vocab_size=1000),
@@ -118,12 +119,24 @@ FURTHER = [
     ("qwen2_moe", dict(S, num_experts=4, num_experts_per_tok=2, qkv_bias=False)),
 ]
 
+
+
+def built(kind, keys):
+    """The model of a file; of a kind that is only ever a part for text, that part and the head of the whole model."""
+    if kind.endswith("_vl_text"):
+        whole = CONFIG_MAPPING[kind.removesuffix("_text")](text_config=dict(keys), tie_word_embeddings=keys.get("tie_word_embeddings", False))
+        model = transformers.AutoModelForImageTextToText.from_config(whole)
+        del model.model.visual
+        return model
+    named = keys.get("architectures")
+    config = CONFIG_MAPPING[kind](**{key: value for key, value in keys.items() if key != "architectures"})
+    return getattr(transformers, named[0])(config) if named else AutoModelForCausalLM.from_config(config)
+
+
 for kind, keys in FURTHER if sys.argv[1:] == ["further"] else CASES:
     try:
-        config = CONFIG_MAPPING[kind](**{key: value for key, value in keys.items() if key != "architectures"})
         with torch.device("meta"):
-            named = keys.get("architectures")
-            model = getattr(transformers, named[0])(config) if named else AutoModelForCausalLM.from_config(config)
+            model = built(kind, keys)
         row = dict(model=kind, parameters=sum(p.numel() for p in model.parameters()), config=dict(model_type=kind, **keys))
         print(json.dumps(row))
     except Exception as error:

@@ -51,7 +51,7 @@ shape, run = row["config"], row["run"]
 keys = {key: value for key, value in shape.items() if key not in ("model_type", "architectures")}
 config = transformers.AutoConfig.for_model(shape["model_type"], **keys)
 config._attn_implementation = {"flash": "truth_fa", "eager": "eager"}[run["attention"]]
-config.use_cache = False
+config.use_cache = config.get_text_config().use_cache = False
 dtype = torch.bfloat16 if run["precision"] == "bf16" else torch.float32
 with FakeTensorMode(allow_non_fake_inputs=True):
     if "architectures" in shape:

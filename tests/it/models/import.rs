@@ -8,6 +8,7 @@ use headroom::catalog::model;
 use headroom::config::{GENERIC, LayerSet, MlpKind, Normalization, PositionEmbedding};
 use headroom::import::{How, ImportError, Imported, ReportRow, config_json, config_json_as_generic};
 use headroom::models::families;
+use headroom::ops::parameters_of;
 use proptest::prelude::*;
 use support::parameters;
 
@@ -124,7 +125,7 @@ fn infinity_where_a_size_belongs_is_refused() {
 #[test]
 fn the_text_part_of_a_larger_model_is_used() {
     let text = format!(
-        r#"{{"model_type":"llava","tie_word_embeddings":true,"text_config":{},"vision_config":{{"depth":2}}}}"#,
+        r#"{{"model_type":"llava","tie_word_embeddings":true,"text_config":{},"vision_config":{{"model_type":"zebra","depth":2}}}}"#,
         LLAMA.replace("\"tie_word_embeddings\": false,", "")
     );
     let imported = read(&text);
@@ -256,10 +257,14 @@ fn parts_of_unknown_names_are_left_out_by_their_key() {
 #[test]
 fn parts_beside_the_text_are_left_out_by_name() {
     let qwen = read(include_str!("../../data/configs/corpus/Qwen__Qwen3-VL-8B-Instruct.json"));
-    let [tower] = qwen.left_out.as_slice() else { panic!("{:?}", qwen.left_out) };
+    let of_text = headroom::config::ModelConfig { tower: None, ..qwen.config.clone() };
+    assert_eq!(parameters_of(&qwen.config) - parameters_of(&of_text), 576_388_336);
+    assert!(qwen.left_out.is_empty() && qwen.not_counted.is_empty() && qwen.known);
+    // A tower of an unknown kind is left out.
+    let other = include_str!("../../data/configs/corpus/Qwen__Qwen3-VL-8B-Instruct.json").replace("\"qwen3_vl\"", "\"qwen9_vl\"");
+    let other = read(&other);
+    let [tower] = other.left_out.as_slice() else { panic!("{:?}", other.left_out) };
     assert_eq!((tower.part.as_str(), tower.key.as_str()), ("vision tower", "vision_config"));
-    assert_eq!(tower.parameters, Some(576_388_336));
-    assert!(qwen.not_counted.is_empty() && qwen.known);
     let deepseek = read(include_str!("../../data/configs/corpus/deepseek-ai__DeepSeek-V3.json"));
     assert_eq!(deepseek.left_out.first().map(|left| left.part.as_str()), Some("layers that predict further tokens"));
 }

@@ -9,7 +9,7 @@ use std::num::NonZeroU64;
 use headroom::config::{
     Accelerator, AttentionKernel, Cluster, DataSharding, Engine, GradientDType, HiddenAct, Job, Mixer, MixerKind, MlpKind,
     ModelConfig, Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun,
-    Stack, TrainingPrecision, TrainingRun,
+    Stack, Tower, TowerLayer, TrainingPrecision, TrainingRun,
 };
 use headroom::units::Bytes;
 
@@ -178,7 +178,22 @@ pub fn parameters(config: &ModelConfig) -> u64 {
         let (p, inputs) = (altup.hidden_size_per_layer_input, config.num_hidden_layers * altup.hidden_size_per_layer_input);
         total += inputs * (altup.vocab_size_per_layer_input + h) + p + 2 * (altup.num_inputs - 1) * h * h;
     }
+    total += config.tower.as_ref().map_or(0, tower_parameters);
     total + if config.lm_head_bias { config.vocab_size } else { 0 }
+}
+
+/// Parameters of a vision tower and its projector: the sum over their layers.
+fn tower_parameters(tower: &Tower) -> u64 {
+    let of = |size| tower.sizes.get(size);
+    let layer = |layer: &TowerLayer| match *layer {
+        TowerLayer::Matrix(_, input, output) => of(input) * of(output),
+        TowerLayer::Linear(_, input, output) => of(input) * of(output) + of(output),
+        TowerLayer::LayerNorm(width) => 2 * of(width),
+        TowerLayer::RmsNorm(width) | TowerLayer::Vector(_, width) => of(width),
+        TowerLayer::Table(_, rows, width) => of(rows) * of(width),
+    };
+    let parts = tower.modules.parts.iter().chain(tower.projector.parts);
+    parts.map(|part| of(part.times) * part.layers.iter().map(layer).sum::<u64>()).sum()
 }
 
 /// One layer: whichever of attention, state and feed-forward it has, with a norm for each half that is there.

@@ -14,7 +14,7 @@ pub(super) struct Forms {
     /// Of a buffer of all positions there are, and of what is part of something else.
     pub all_positions: Form,
     pub nothing: Form,
-    /// `[s, d]`, `[s, d / 2]` and `[d / 2]` of rotary tables.
+    /// `[s, d]`, `[s, d / 2]` and `[d / 2]` of rotary tables; of each sequence, where it has its own.
     pub rotary: [Form; 3],
     /// Tables of half the width (gpt-oss).
     pub by_halves: bool,
@@ -49,14 +49,16 @@ impl Forms {
         let chunk = build.loss().chunk_tokens(tokens, model.hidden_size, with.vocab_part().1).unwrap_or(tokens);
         let tables = model.family.modules().rotary_tables;
         let by_halves = tables == RotaryTables::Halves;
+        let of_each = model.family.modules().tables_for_each_sequence;
+        let table = |width| if of_each { tape.form([b, s, width]) } else { tape.form([s, width]) };
         let shorter = Dim("seq_length - 1", with.seq_length.saturating_sub(1).max(1));
         Self {
             positions: tape.form([s]),
             all_positions: tape.form([Dim("position_rows", model.position_rows)]),
             nothing: tape.form([Dim("nothing", 0)]),
             rotary: [
-                tape.form([s, Dim("rotated width", if by_halves { width / 2 } else { width })]),
-                tape.form([s, half(width)]),
+                table(Dim("rotated width", if by_halves { width / 2 } else { width })),
+                table(half(width)),
                 tape.form([half(width)]),
             ],
             by_halves,

@@ -87,6 +87,15 @@ impl Ends {
         tables
     }
 
+    /// Positions as blocks are given them; where the model alone looks at them, it holds them.
+    pub(super) fn given_to_blocks<'t>(&self, positions: Option<Var<'t>>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>> {
+        if self.modules.position_ids != PositionIds::ForModelAlone {
+            return positions;
+        }
+        held.extend(positions);
+        None
+    }
+
     /// Embedded positions, where they are learned.
     pub(super) fn places<'t>(&self, tape: &'t Tape, ids: Option<&Var<'t>>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>> {
         let (table, ids) = (self.positions?, ids?);
@@ -95,7 +104,7 @@ impl Ends {
         let moved = |form| tape.constant("rows of positions", form, DType::Int64);
         let of_all = tape.form_like(self.forms.positions, self.shapes.hidden);
         let places = match self.modules.position_ids {
-            PositionIds::Counted | PositionIds::Buffer => tape.embedding(ids.clone(), table, of_all),
+            PositionIds::Counted | PositionIds::ForModelAlone | PositionIds::Buffer => tape.embedding(ids.clone(), table, of_all),
             PositionIds::FromTokens => tape.embedding(ids.clone(), table, self.shapes.hidden),
             PositionIds::FromMask => {
                 held.push(mask());

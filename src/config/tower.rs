@@ -1,0 +1,224 @@
+//! A vision tower and the projector behind it, as lists of layers over sizes.
+//!
+//! Every tower is data: which sizes its file states, and the layers that they make. So a tower, or a projector, is one file.
+
+use std::fmt::{self, Debug, Formatter};
+use std::hash::{Hash, Hasher};
+
+/// A size of a tower or of its projector.
+///
+/// Files state most of them; those behind [`Self::Text`] follow from others. A number of copies that is 0 leaves a part out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TowerSize {
+    /// Width of the tower's hidden states.
+    Hidden,
+    /// Inner width of its feed-forward layers.
+    Inner,
+    /// Number of its blocks.
+    Layers,
+    /// Number of its query heads, where a width follows from it.
+    Heads,
+    /// Number of its key/value heads, likewise.
+    KeyHeads,
+    /// Channels of an image.
+    Channels,
+    /// Frames that are taken together.
+    Frames,
+    /// Side of a patch, pixels.
+    Side,
+    /// Side of an image, pixels.
+    Image,
+    /// Patches along each side that become one token of the text.
+    Merge,
+    /// Width behind the tower.
+    Out,
+    /// Rows of a stated table of positions.
+    Positions,
+    /// Learned queries of a projector.
+    Queries,
+    /// Blocks whose output the text is fed with too.
+    Fed,
+    /// 1 where a head pools the patches.
+    Pooled,
+    /// 1 where queries, keys and values have biases.
+    Biased,
+    /// 1 where queries and keys are normed.
+    Normed,
+    /// Inner width of the projector.
+    Wide,
+    /// A further size of one kind alone.
+    Further,
+    /// Width of the text's hidden states.
+    Text,
+    /// Numbers of a patch.
+    Patch,
+    /// Patches of an image.
+    Patches,
+    /// Width of the patches that are merged.
+    Merged,
+    /// Queries, keys and values side by side.
+    Joint,
+    /// Frequencies of rotary positions.
+    Turned,
+    /// A further size that follows from others, of one kind alone.
+    Derived,
+    /// One.
+    One,
+}
+
+impl TowerSize {
+    /// How many there are.
+    pub const COUNT: usize = Self::One as usize + 1;
+
+    /// Its name in shapes.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hidden => "vision hidden_size",
+            Self::Inner => "vision intermediate_size",
+            Self::Layers => "vision layers",
+            Self::Heads => "vision heads",
+            Self::KeyHeads => "vision key/value heads",
+            Self::Channels => "channels",
+            Self::Frames => "frames",
+            Self::Side => "patch side",
+            Self::Image => "image side",
+            Self::Merge => "patches merged along a side",
+            Self::Out => "width behind the tower",
+            Self::Positions => "rows of positions",
+            Self::Queries => "learned queries",
+            Self::Fed => "blocks that feed the text",
+            Self::Pooled | Self::Biased | Self::Normed | Self::One => "one",
+            Self::Wide => "projector's inner width",
+            Self::Further | Self::Derived => "width of this tower alone",
+            Self::Text => "text hidden_size",
+            Self::Patch => "numbers of a patch",
+            Self::Patches => "patches",
+            Self::Merged => "width of merged patches",
+            Self::Turned => "rotary frequencies of the tower",
+            Self::Joint => "vision q+k+v width",
+        }
+    }
+}
+
+/// The sizes of one tower, by [`TowerSize`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TowerSizes {
+    /// By [`TowerSize`].
+    pub of: [u64; TowerSize::COUNT],
+}
+
+impl TowerSizes {
+    /// Nothing but [`TowerSize::One`] is set.
+    pub const NONE: Self = {
+        let mut sizes = [0; TowerSize::COUNT];
+        sizes[TowerSize::One as usize] = 1;
+        Self { of: sizes }
+    };
+
+    /// One size.
+    pub fn get(&self, size: TowerSize) -> u64 {
+        self.of.get(size as usize).copied().unwrap_or_default()
+    }
+
+    /// Sets one size.
+    pub fn set(&mut self, size: TowerSize, value: u64) {
+        if let Some(place) = self.of.get_mut(size as usize) {
+            *place = value;
+        }
+    }
+}
+
+/// A layer that has parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TowerLayer {
+    /// A matrix from the first width to the second.
+    Matrix(&'static str, TowerSize, TowerSize),
+    /// The same with a bias.
+    Linear(&'static str, TowerSize, TowerSize),
+    /// A norm with a scale and a bias.
+    LayerNorm(TowerSize),
+    /// A norm with a scale.
+    RmsNorm(TowerSize),
+    /// A table of so many rows of that width.
+    Table(&'static str, TowerSize, TowerSize),
+    /// One vector.
+    Vector(&'static str, TowerSize),
+}
+
+/// Numbers that a tower keeps beside its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TowerBuffer {
+    /// The number of each position, in 64 bits.
+    PositionIds(TowerSize),
+    /// Frequencies of rotary positions, twice, in fp32.
+    Frequencies(TowerSize),
+    /// Complex factors of rotary positions: rows, and numbers of a row, in 64 bits each.
+    Factors(TowerSize, TowerSize),
+    /// A table in fp32.
+    Table(TowerSize, TowerSize),
+}
+
+/// Layers that stand in a tower so many times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TowerPart {
+    /// How often.
+    pub times: TowerSize,
+    /// One after the other.
+    pub layers: &'static [TowerLayer],
+}
+
+/// The modules of one kind of tower, or of one kind of projector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TowerModules {
+    /// The `model_type` as files write it: that of the tower, or of the whole file for a projector.
+    pub model_type: &'static str,
+    /// Its parts, in the order in which the library registers them.
+    pub parts: &'static [TowerPart],
+    /// What it keeps beside its parameters.
+    pub buffers: &'static [TowerBuffer],
+}
+
+/// A vision tower with the projector behind it.
+#[derive(Clone, Copy)]
+pub struct Tower {
+    /// The modules of the tower.
+    pub modules: &'static TowerModules,
+    /// Those of the projector.
+    pub projector: &'static TowerModules,
+    /// The sizes of both.
+    pub sizes: TowerSizes,
+}
+
+/// The catalog's tables are written from this text: modules stand in it by their names.
+impl Debug for Tower {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        let (tower, projector, sizes) = self.key();
+        write!(to, "Tower {{ modules: tower({tower:?}), projector: projector({projector:?}), sizes: {sizes:?} }}")
+    }
+}
+
+impl PartialEq for Tower {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Tower {}
+
+impl Hash for Tower {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
+
+impl TowerModules {
+    /// No layers: the tower itself ends in the width of the text.
+    pub const NONE: Self = Self { model_type: "", parts: &[], buffers: &[] };
+}
+
+impl Tower {
+    /// A tower is told by its kinds and its sizes.
+    const fn key(&self) -> (&'static str, &'static str, TowerSizes) {
+        (self.modules.model_type, self.projector.model_type, self.sizes)
+    }
+}

@@ -1,0 +1,29 @@
+//! `llava` (transformers 5.23): two matrices, of which the first reads one of the tower's layers or several side by side.
+
+use crate::models::tower_prelude::*;
+
+/// `llava`.
+pub const PROJECTOR: TowerSpec = TowerSpec {
+    names: &["llava"],
+    tower: "clip_vision_model",
+    keys: &[
+        TowerKey { size: Fed, key: "vision_feature_layer", default: TowerDefault::Count(1) },
+        flag(Biased, "multimodal_projector_bias", true),
+    ],
+    follow,
+    modules: &TowerModules { model_type: "llava", parts: &[MATRICES, BIASES], buffers: &[] },
+    ..TowerSpec::PLAIN
+};
+
+/// Two matrices from the layers of the tower that are read.
+pub const MATRICES: TowerPart =
+    TowerPart { times: One, layers: &[Matrix("projection", Wide, Text), Matrix("second projection", Text, Text)] };
+
+/// Their biases.
+pub const BIASES: TowerPart =
+    TowerPart { times: Biased, layers: &[Vector("projection bias", Text), Vector("second projection bias", Text)] };
+
+/// The layers that are read stand side by side.
+pub fn follow(sizes: &mut TowerSizes) {
+    sizes.set(Wide, sizes.get(Hidden).saturating_mul(sizes.get(Fed)));
+}

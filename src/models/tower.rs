@@ -1,0 +1,146 @@
+//! Vision towers and the projectors behind them: the keys that files state, and the layers that they make.
+//!
+//! A tower is one file of `towers`, a projector one of `projectors`; both are data of the type [`TowerSpec`].
+
+use super::choices::same;
+use super::projectors::MEMBERS as PROJECTORS;
+use super::towers::MEMBERS as TOWERS;
+use crate::config::{TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes};
+
+/// How the keys of a file's vision part begin, once they stand beside those of its text part.
+pub(crate) const VISION: &str = "vision_config.";
+
+/// The key under which the kind of a file with a vision part stands beside the keys of its text part.
+pub(crate) const VISION_OF: &str = "vision_of";
+
+/// The key of the tower's own kind.
+pub(crate) const VISION_KIND: &str = "vision_config.model_type";
+
+/// A size that a file states.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TowerKey {
+    pub size: TowerSize,
+    /// Its key; keys of the vision part begin with [`VISION`], those of the file around do not.
+    pub key: &'static str,
+    pub default: TowerDefault,
+}
+
+/// The value that the library takes where a file does not state a size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TowerDefault {
+    /// A number.
+    Is(u64),
+    /// Yes or no, counted as 1 or 0.
+    Flag(bool),
+    /// A list, of which the number of members counts; one number counts as a list of one.
+    Count(u64),
+    /// A share such as 0.5, of which one over it counts.
+    OneOver(u64),
+    /// 1 where the file says that word or nothing, else 0.
+    Word(&'static str),
+}
+
+/// A kind of tower, or of projector.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TowerSpec {
+    /// The `model_type`s: of a tower those of a file's vision part, of a projector those of whole files.
+    pub names: &'static [&'static str],
+    /// The whole files whose tower this is, where it ends in the width of the text; towers alone.
+    pub whole: &'static [&'static str],
+    /// The kind of tower of files that do not say it; projectors alone.
+    pub tower: &'static str,
+    /// Sizes, in the order in which they are read.
+    pub keys: &'static [TowerKey],
+    /// Keys that sound as if they were about a shape, and that make no difference.
+    pub not_looked_at: &'static [&'static str],
+    /// Sets the sizes that follow from others.
+    pub follow: fn(&mut TowerSizes),
+    pub modules: &'static TowerModules,
+}
+
+impl TowerSpec {
+    /// Patches as convolutions take them, and no sizes yet.
+    pub const PLAIN: Self =
+        Self { names: &[], whole: &[], tower: "", keys: &[], not_looked_at: &[], follow: nothing, modules: &TowerModules::NONE };
+}
+
+/// A size of the vision part.
+pub(super) const fn stated(size: TowerSize, key: &'static str, default: u64) -> TowerKey {
+    TowerKey { size, key, default: TowerDefault::Is(default) }
+}
+
+/// A yes or no.
+pub(super) const fn flag(size: TowerSize, key: &'static str, default: bool) -> TowerKey {
+    TowerKey { size, key, default: TowerDefault::Flag(default) }
+}
+
+const fn nothing(_: &mut TowerSizes) {}
+
+/// Numbers of a patch and patches of an image; the width of merged patches, and of queries, keys and values side by side.
+pub(super) fn patches(sizes: &mut TowerSizes) {
+    let of = |size| sizes.get(size);
+    let (side, hidden, merge) = (of(TowerSize::Side), of(TowerSize::Hidden), of(TowerSize::Merge).max(1));
+    let patch = of(TowerSize::Channels).saturating_mul(of(TowerSize::Frames).max(1)).saturating_mul(side.saturating_mul(side));
+    let along = of(TowerSize::Image) / side.max(1);
+    sizes.set(TowerSize::Patch, patch);
+    sizes.set(TowerSize::Patches, along.saturating_mul(along));
+    sizes.set(TowerSize::Merged, hidden.saturating_mul(merge).saturating_mul(merge));
+    sizes.set(TowerSize::Joint, hidden.saturating_mul(3));
+}
+
+/// Frequencies of rotary positions along two sides: one for every `share` numbers of a head.
+pub(super) fn turned(sizes: &mut TowerSizes, share: u64) {
+    let head = sizes.get(TowerSize::Hidden) / sizes.get(TowerSize::Heads).max(1);
+    sizes.set(TowerSize::Turned, head / share.max(1));
+}
+
+/// A block of a vision transformer: attention and a plain feed-forward layer, with layer norms and biases everywhere.
+pub(super) const BLOCKS: TowerPart = TowerPart {
+    times: TowerSize::Layers,
+    layers: &[
+        TowerLayer::LayerNorm(TowerSize::Hidden),
+        TowerLayer::Linear("key", TowerSize::Hidden, TowerSize::Hidden),
+        TowerLayer::Linear("value", TowerSize::Hidden, TowerSize::Hidden),
+        TowerLayer::Linear("query", TowerSize::Hidden, TowerSize::Hidden),
+        TowerLayer::Linear("output", TowerSize::Hidden, TowerSize::Hidden),
+        TowerLayer::LayerNorm(TowerSize::Hidden),
+        TowerLayer::Linear("up", TowerSize::Hidden, TowerSize::Inner),
+        TowerLayer::Linear("down", TowerSize::Inner, TowerSize::Hidden),
+    ],
+};
+
+/// The modules of a tower by its name in scenarios and tables; none for other words.
+pub const fn tower(model_type: &str) -> &'static TowerModules {
+    find(&TOWERS, model_type)
+}
+
+/// The modules of a projector by its name in scenarios and tables; none for other words.
+pub const fn projector(model_type: &str) -> &'static TowerModules {
+    find(&PROJECTORS, model_type)
+}
+
+const fn find(list: &[&'static TowerSpec], model_type: &str) -> &'static TowerModules {
+    let mut at = 0;
+    while at < list.len() {
+        if same(list[at].modules.model_type, model_type) {
+            return list[at].modules;
+        }
+        at += 1;
+    }
+    &TowerModules::NONE
+}
+
+/// The tower and the projector of a whole file of that kind, whose vision part is of the kind `tower`; `None` where one is not known.
+///
+/// A tower that ends in the width of the text has no projector.
+pub(crate) fn of_file(whole: &str, tower: Option<&str>) -> Option<(&'static TowerSpec, Option<&'static TowerSpec>)> {
+    let projector = PROJECTORS.into_iter().find(|spec| spec.names.contains(&whole));
+    let found = match projector {
+        Some(spec) => {
+            let name = tower.unwrap_or(spec.tower);
+            TOWERS.into_iter().find(|tower| tower.names.contains(&name))
+        }
+        None => TOWERS.into_iter().find(|tower| tower.whole.contains(&whole)),
+    };
+    found.map(|tower| (tower, projector))
+}

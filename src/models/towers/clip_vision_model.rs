@@ -1,0 +1,43 @@
+//! `clip_vision_model` (transformers 5.23, `models/clip`): a class token before the patches, learned positions, a norm before the blocks
+//! and one behind them.
+
+use crate::models::tower_prelude::*;
+
+/// `clip_vision_model`.
+pub const TOWER: TowerSpec = TowerSpec {
+    names: &["clip_vision_model"],
+    keys: &[
+        stated(Hidden, "vision_config.hidden_size", 768),
+        stated(Inner, "vision_config.intermediate_size", 3072),
+        stated(Layers, "vision_config.num_hidden_layers", 12),
+        stated(Channels, "vision_config.num_channels", 3),
+        stated(Image, "vision_config.image_size", 224),
+        stated(Side, "vision_config.patch_size", 32),
+    ],
+    not_looked_at: &["num_attention_heads", "projection_dim", "vocab_size"],
+    follow,
+    modules: &TowerModules {
+        model_type: "clip_vision_model",
+        parts: &[
+            TowerPart {
+                times: One,
+                layers: &[
+                    Vector("class token", Hidden),
+                    Matrix("patch embedding", Patch, Hidden),
+                    Table("position embedding", Positions, Hidden),
+                    LayerNorm(Hidden),
+                ],
+            },
+            BLOCKS,
+            TowerPart { times: One, layers: &[LayerNorm(Hidden)] },
+        ],
+        buffers: &[TowerBuffer::PositionIds(Positions)],
+    },
+    ..TowerSpec::PLAIN
+};
+
+/// A position for every patch, and one for the class token.
+fn follow(sizes: &mut TowerSizes) {
+    patches(sizes);
+    sizes.set(Positions, sizes.get(Patches).saturating_add(1));
+}

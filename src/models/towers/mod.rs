@@ -1,0 +1,7 @@
+//! Vision towers, one file each: what `transformers` 5.23 builds of a file's vision part.
+//!
+//! Facts are taken from its configuration classes (defaults) and modules (layers, biases).
+
+use super::tower::TowerSpec;
+
+members::of_folder!("src/models/towers", TOWER: TowerSpec);
