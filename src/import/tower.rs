@@ -89,14 +89,13 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
     let stated = file.peek(key);
     file.done_with(&[key]);
     let value = match (default, stated) {
-        (TowerDefault::Is(number), None) => number,
         (TowerDefault::Is(_), Some(value)) => whole(key, value, MAX_SIZE)?,
         (TowerDefault::Count(_), Some(Value::Whole(0))) => 0,
         (TowerDefault::Count(_), Some(value)) => whole(key, value, 1024)?,
         (TowerDefault::Flag(yes), None) => u64::from(yes),
         (TowerDefault::Flag(_), Some(Value::Bool(yes))) => u64::from(*yes),
         (TowerDefault::Flag(_), Some(other)) => return Err(ImportError::wrong_type(key, "true or false", other)),
-        (TowerDefault::Count(number) | TowerDefault::OneOver(number), None) => number,
+        (TowerDefault::Is(number) | TowerDefault::Count(number) | TowerDefault::OneOver(number), None) => number,
         (TowerDefault::OneOver(_), Some(value)) => one_over(key, value)?,
         (TowerDefault::Word(_), None) => 1,
         (TowerDefault::Word(word), Some(Value::Text(stated))) => u64::from(stated == word),

@@ -15,6 +15,8 @@ pub use choices::{families, named};
 use families::MEMBERS;
 pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, States};
 pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Positions, Window};
+#[cfg(test)]
+pub(crate) use tower::tower_keys;
 pub(crate) use tower::{TowerDefault, TowerKey, TowerSpec, VISION, VISION_KIND, VISION_OF, of_file};
 pub use tower::{projector, tower};
 

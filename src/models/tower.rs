@@ -144,3 +144,9 @@ pub(crate) fn of_file(whole: &str, tower: Option<&str>) -> Option<(&'static Towe
     };
     found.map(|tower| (tower, projector))
 }
+
+/// Every key that a tower or a projector reads.
+#[cfg(test)]
+pub(crate) fn tower_keys() -> impl Iterator<Item = &'static str> {
+    TOWERS.into_iter().chain(PROJECTORS).flat_map(|spec| spec.keys).map(|key| key.key)
+}

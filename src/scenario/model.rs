@@ -310,6 +310,9 @@ mod tests {
                 assert!(asked_value(&asked).is_some(), "{model_type}: {asked:?}");
             }
         }
+        for key in models::tower_keys().chain([models::VISION_OF, models::VISION_KIND]) {
+            assert!(key_of_name(key).is_some(), "a tower reads {key}");
+        }
     }
 
     #[test]

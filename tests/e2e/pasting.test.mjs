@@ -19,8 +19,8 @@ const BEFORE = 'v1&do=serve&m=llama2-13b&gpu=h200&n=8&tp=8';
 
 /** File; the name of its answer, as a row of the list where the list has it; what its card says; or how it is refused. */
 const FILES = [
-  { file: 'gemma-3-27b.json', name: /^Gemma 3 · 27\.0 B$/, size: '27 009 346 304', remarks: [/^Left out: the vision tower \(0\.42 B, 1\.5 % of the parameters\)\.$/] },
-  { file: 'corpus/Qwen__Qwen3-VL-8B-Instruct.json', name: /^Qwen3-VL · 8\.2 B$/, size: '8 190 735 360', remarks: [/^Left out: the vision tower \(0\.58 B/] },
+  { file: 'gemma-3-27b.json', name: /^Gemma 3 · 27\.4 B$/, size: '27 432 406 640', remarks: [/^Texts alone: the vision tower and its projector lie in memory/] },
+  { file: 'corpus/Qwen__Qwen3-VL-8B-Instruct.json', name: /^Qwen3-VL · 8\.8 B$/, size: '8 767 123 696', remarks: [/^Texts alone: the vision tower/] },
   { file: 'corpus/zai-org__GLM-4.5-Air.json', name: /^GLM-4\.5( · 107 B|[ -]Air.*)$/, size: '106 852 245 504', remarks: [/^Not counted: model_type; the result may be too low\.$/] },
   { file: 'corpus/allenai__Olmo-3-7B-Think.json', name: /^OLMo 3( · 7\.3 B| 7B.*)$/i, size: '7 298 011 136', remarks: [] },
   { file: 'corpus/nvidia__NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4.json', name: /^Nemotron.*( · 31\.6 B|30B.*)$/, size: '31 577 937 344', remarks: [/^Left out: the layers that predict further tokens/] },

@@ -6,9 +6,12 @@ use crate::app::more::{oom, snapshot};
 use crate::app::panels::dialogs::paste::NAME;
 use crate::app::panels::remarks;
 use crate::app::words::{self, whole};
+use crate::config::ModelConfig;
 use crate::import::{How, ImportError, Imported, ReportRow, config_json, config_json_as_generic};
+use crate::ops::parameters_of;
 use crate::scenario::Scenario;
 use crate::scenario::codec::encode;
+use crate::units::{grouped, to_f64};
 
 /// The report and the link of the scenario with that model; or why the text cannot be used, and no link. A kind that is not known is
 /// counted as a generic decoder only where the page asks for that, with a word before the text.
@@ -85,14 +88,32 @@ fn report(imported: &Imported, scenario: &Scenario, link: &str) -> Html {
     )
 }
 
-/// How many parameters it has, and whether it is a row of the list.
+/// How many parameters it has and in which parts, whether all keys are understood, and whether it is a row of the list.
 fn size(imported: &Imported, scenario: &Scenario) -> Html {
     let count = words::parameters(scenario).map_or_else(|| "an unknown number of".to_owned(), whole);
     let row = scenario.model().filter(|_| !scenario.may_be_named()).map(|row| format!(" This is {} from the list.", row.name));
     html(
-        r#"<p data-testid="paste-size"><b>{} parameters</b>, of the kind <code>{}</code>.{}</p>"#,
-        &[&count, &imported.model_type, &row.unwrap_or_default()],
+        r#"<p data-testid="paste-size"><b>{} parameters</b>, of the kind <code>{}</code>{}.{}{}</p>"#,
+        &[&count, &imported.model_type, &parts(imported), &understood(imported), &row.unwrap_or_default()],
     )
+}
+
+/// The parameters of text and tower, where there is a tower.
+fn parts(imported: &Imported) -> String {
+    if imported.config.tower.is_none() {
+        return String::new();
+    }
+    let of_text = parameters_of(&ModelConfig { tower: None, ..imported.config.clone() });
+    let of_tower = parameters_of(&imported.config).saturating_sub(of_text);
+    let billions = |count: u64| format!("{} B", grouped(to_f64(count) / 1e9, 2));
+    format!(": text {}, vision tower and projector {}", billions(of_text), billions(of_tower))
+}
+
+/// Says it where every key of the file is understood.
+const fn understood(imported: &Imported) -> &'static str {
+    let all =
+        imported.known && imported.not_counted.is_empty() && imported.left_out.is_empty() && imported.upper_bounds.is_empty();
+    if all { " All keys are understood." } else { "" }
 }
 
 /// What is not modelled as the model has it, and counted so that the answer is rather too high; nothing where there is nothing.
@@ -130,6 +151,14 @@ mod tests {
     use crate::app::words::model_name;
     use crate::scenario::Scenario;
     use crate::scenario::codec::decode;
+
+    /// The first sentence says what was understood, and in which parts the parameters lie.
+    #[test]
+    fn a_tower_is_named_beside_the_text() {
+        let gemma = include_str!("../../../tests/data/configs/gemma-3-27b.json");
+        let said = text(&read(gemma, Scenario::default()).0);
+        assert!(said.contains("text 27.01 B, vision tower and projector 0.42 B. All keys are understood."), "{said}");
+    }
 
     const ZEBRA: &str = r#""model_type": "zebra", "hidden_size": 1024, "num_hidden_layers": 4, "num_attention_heads": 16,
         "vocab_size": 1000, "intermediate_size": 2816, "stripes_per_head": 3"#;

@@ -130,6 +130,17 @@ fn projections(build: &Build<'_>, own: Dim) -> Option<[Linear; 2]> {
     })
 }
 
+/// The final norm where it is registered before the blocks, and the norm behind the embedding.
+fn early_norms(build: &Build<'_>, first: bool, last: bool) -> [Option<Norm>; 2] {
+    let model = build.model();
+    let norm = |op, is_there: bool| {
+        build.tape.at(op, sources::PYTORCH_AUTOGRAD);
+        is_there.then(|| Norm::new(build, build.with.h(), build.shapes.rows))
+    };
+    let early = last && model.family.modules().registers_norms_first && model.final_norm;
+    [norm("Final norm", early), norm("Embedding norm", first && model.embedding_norm)]
+}
+
 /// How many buffers of rotary factors there are, where these are no tables of a step: one for each block, or one for all.
 fn factors(build: &Build<'_>) -> Option<u64> {
     match build.kernels().rotation {
@@ -169,11 +180,7 @@ impl Ends {
             super::tower::declare(build);
         }
         let projections = projections(build, own);
-        tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
-        let early = last && modules.registers_norms_first && model.final_norm;
-        let final_norm = early.then(|| Norm::new(build, with.h(), build.shapes.rows));
-        tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
-        let embedding_norm = (first && model.embedding_norm).then(|| Norm::new(build, with.h(), build.shapes.rows));
+        let [final_norm, embedding_norm] = early_norms(build, first, last);
         let kinds_of_masks = if modules.mask_for_each_kind && model.sliding_layers != LayerSet::None { 2 } else { 1 };
         let any = |sliding| (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer) == sliding);
         Self {
