@@ -259,6 +259,18 @@ impl Hybrid {
         !joint && *self == Self { v_head_dim: self.v_head_dim, other_heads: self.other_heads.clone(), ..Self::default() }
     }
 
+    /// True if layers keep a state of one of these kinds, in place of attention or beside it, and differ in nothing else.
+    pub fn has_states_alone(&self, kinds: &[MixerKind]) -> bool {
+        let own = Self {
+            mixer: self.mixer.clone(),
+            attention_layers: self.attention_layers.clone(),
+            feed_forward_layers: self.feed_forward_layers.clone(),
+            attention_output_gate: self.attention_output_gate,
+            ..Self::default()
+        };
+        self.mixer.as_ref().is_some_and(|mixer| kinds.contains(&mixer.kind)) && *self == own
+    }
+
     /// Whether it has several residual streams, and at most keys and values that layers share beside.
     pub fn has_streams_alone(&self) -> bool {
         let own = Self { altup: self.altup.clone(), kv_shared_layers: self.kv_shared_layers.clone(), ..Self::default() };

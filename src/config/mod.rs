@@ -32,7 +32,7 @@ pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
 pub use modules::{
     BlockLayout, Division, EmbeddingScale, ExpertModules, FamilyChoice, FeedForwardStyle, GgufRules, LinearBiases, LinearStyle,
     Measured, Modules, NormStyle, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores,
-    RouterWeights, SinkStyle, TensorPlan,
+    RouterWeights, SinkStyle, StateProjections, TensorPlan,
 };
 pub use precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 pub use run::{AttentionKernel, Dispatch, Evaluation, LengthMix, Loss, Recompute, Run, ServingRun, Texts, TrainingRun};

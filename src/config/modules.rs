@@ -25,6 +25,8 @@ pub struct Modules {
     pub feed_forward: FeedForwardStyle,
     /// Experts and their router.
     pub experts: ExpertModules,
+    /// Projections into a state by the gated delta rule.
+    pub state_projections: StateProjections,
     /// How queries and keys are rotated.
     pub rotation: RotationStyle,
     /// Tables of rotary cosines and sines.
@@ -92,6 +94,7 @@ impl Modules {
         projections: Projections::Separate,
         feed_forward: FeedForwardStyle::Separate,
         experts: ExpertModules::PLAIN,
+        state_projections: StateProjections::Apart,
         rotation: RotationStyle::Whole,
         rotary_tables: RotaryTables::Whole,
         tables_for_each_kind: false,
@@ -224,6 +227,15 @@ pub enum FeedForwardStyle {
     JointGateAndUp,
     /// Written into the block: each tensor is let go when the next has taken its name; blocks of [`BlockLayout::OwnOrder`].
     InLine,
+}
+
+/// Projections into a state by the gated delta rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateProjections {
+    /// Queries, keys and values by one matrix; gate, strength and decay by one each.
+    Apart,
+    /// All but strength and decay by one matrix, whose columns lie by heads of keys, and these by another.
+    ByKeyHead,
 }
 
 /// How the router scores experts.

@@ -1,6 +1,6 @@
 //! The shapes that a family's modules can take.
 
-use super::{MlpKind, ModelConfig, Normalization};
+use super::{MixerKind, MlpKind, ModelConfig, Normalization};
 
 /// Whether modules have experts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,10 @@ pub struct ShapeRule {
     pub other_heads: bool,
     /// There are several residual streams.
     pub altup: bool,
+    /// Some layers have a state of one of these kinds in place of attention, or beside it.
+    pub states: &'static [MixerKind],
+    /// Attention's output has a gate that is made with the queries.
+    pub gates_attention: bool,
     /// It is an encoder.
     pub encoder: bool,
 }
@@ -65,6 +69,8 @@ impl ShapeRule {
         sinks: false,
         other_heads: false,
         altup: false,
+        states: &[],
+        gates_attention: false,
         encoder: false,
     };
 
@@ -75,8 +81,13 @@ impl ShapeRule {
     pub fn fits(&self, model: &ModelConfig) -> bool {
         let layers = match &model.hybrid {
             Some(hybrid) if self.altup => hybrid.has_streams_alone(),
+            Some(hybrid) if !self.states.is_empty() => {
+                hybrid.has_states_alone(self.states)
+                    && hybrid.attention_output_gate == self.gates_attention
+                    && (model.qk_norm || !self.gates_attention)
+            }
             Some(hybrid) => self.other_heads && hybrid.has_other_heads_alone(),
-            None => !self.altup,
+            None => !self.altup && !self.gates_attention,
         };
         layers
             && model.encoder.is_some() == self.encoder

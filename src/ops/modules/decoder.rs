@@ -4,8 +4,8 @@
 use super::attention::Attention;
 use super::deepseek::Latent;
 use super::feed::FeedForward;
+use super::mixers::Mixing;
 use super::norm::Norm;
-use super::state::State;
 use super::{Block, Build, Cached, Tables};
 use crate::config::{BlockLayout, Feed, Keys, ModelConfig};
 use crate::ops::builder::Lowering;
@@ -38,7 +38,7 @@ pub(crate) fn cached(with: &Lowering) -> Cached {
 #[derive(Debug)]
 pub(super) struct Decoder {
     /// A state that the layer keeps, in place of attention or beside it.
-    state: Option<State>,
+    state: Option<Mixing>,
     /// None in a layer that keeps a state instead, or has a feed-forward layer alone.
     attention: Option<Mixer>,
     /// None in a layer that has attention or a state alone.
@@ -82,7 +82,7 @@ fn has_norm(model: &ModelConfig, place: usize) -> bool {
 impl Decoder {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
         let kind = build.model().kind_of(layer);
-        let state = build.model().mixer().filter(|_| kind.mixer).map(|mixer| State::new(build, mixer));
+        let state = build.model().mixer().filter(|_| kind.mixer).map(|mixer| Mixing::new(build, mixer));
         let attention = (kind.keys != Keys::None).then(|| match build.model().mla {
             Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla))),
             None => Mixer::Heads(Box::new(Attention::new(build, kind.keys))),
@@ -105,12 +105,13 @@ impl Decoder {
         Self { state, attention, mlp, norms, names: norms_of(build.model()), parallel }
     }
 
-    /// Attention's contribution. Blocks without it, or with a state, run for their products alone: a job that trains them cannot be made.
+    /// What attention, a state, or both side by side contribute. Blocks without either, and with a state that is only counted, run for
+    /// their products alone: a job that trains them cannot be made.
     fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
-        if let Some(state) = &self.state {
-            state.run(tape);
-        }
-        self.attention.as_ref().map_or_else(|| (x.clone(), None), |attention| attention.run(tape, x, tables))
+        let state = self.state.as_ref().and_then(|state| state.run(tape, x));
+        let Some(attention) = &self.attention else { return (state.unwrap_or_else(|| x.clone()), None) };
+        let (seen, weights) = attention.run(tape, x, tables);
+        (state.map_or_else(|| seen.clone(), |state| state.add(seen.clone())), weights)
     }
 
     /// What the feed-forward layer adds; as for attention.

@@ -15,6 +15,7 @@ mod falcon;
 mod feed;
 mod gpt2;
 mod in_pairs;
+mod mixers;
 mod mlp;
 mod moe;
 mod neox;

@@ -1,0 +1,54 @@
+//! States as transformers 5.23 trains them, where no kernel of another package takes its functions' place.
+
+mod delta;
+mod delta_rule;
+mod gated_norm;
+mod short_conv;
+
+use super::Build;
+use super::state::State;
+use crate::config::{Mixer, MixerKind};
+use crate::ops::tape::{Tape, Var};
+use delta::Delta;
+use short_conv::ShortConv;
+
+/// What a layer has in place of attention, or beside it.
+#[derive(Debug)]
+pub(super) enum Mixing {
+    /// Parameters and products alone, of a state that is served or is not trained here.
+    Counted(State),
+    /// LFM2's convolution over a few tokens.
+    ShortConv(ShortConv),
+    /// Linear attention by the gated delta rule.
+    Delta(Box<Delta>),
+}
+
+impl Mixing {
+    /// Declares its parameters.
+    pub fn new(build: &Build<'_>, mixer: &Mixer) -> Self {
+        let counted = || Self::Counted(State::new(build, mixer));
+        match mixer.kind {
+            _ if !build.with.training => counted(),
+            MixerKind::Lfm2 => Self::ShortConv(ShortConv::new(build, mixer)),
+            MixerKind::Qwen3Next => Self::Delta(Box::new(Delta::new(build, mixer))),
+            MixerKind::Mamba
+            | MixerKind::Jamba
+            | MixerKind::Mamba2
+            | MixerKind::FalconH1
+            | MixerKind::KimiLinear
+            | MixerKind::Minimax => counted(),
+        }
+    }
+
+    /// Its contribution, unless its products are only counted.
+    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Option<Var<'t>> {
+        match self {
+            Self::Counted(state) => {
+                state.run(tape);
+                None
+            }
+            Self::ShortConv(layer) => Some(layer.run(tape, x)),
+            Self::Delta(layer) => Some(layer.run(tape, x)),
+        }
+    }
+}
