@@ -340,6 +340,8 @@ pub enum RotaryTables {
     InFp32,
     /// One table of complex numbers.
     Complex,
+    /// As wide as what is rotated, for each sequence, put together from tables of time, height and width.
+    OfGrids,
 }
 
 /// How attention sinks enter.

@@ -21,7 +21,7 @@ use super::norm::Norm;
 use super::tables::Tables;
 use super::{Build, FP32, Linear, Shapes, Split};
 use crate::config::{
-    AttentionKernel, EmbeddingScale, Float8, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, Recompute,
+    AttentionKernel, EmbeddingScale, Float8, Keys, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, Recompute,
     RotaryTables,
 };
 use crate::ops::builder::Lowering;
@@ -391,6 +391,9 @@ impl Ends {
     /// states are in (OLMo 2); complex numbers stay what they are.
     pub fn given<'t>(&self, tables: &Tables<'t>, (model, layer): (&ModelConfig, u64), format: Option<DType>) -> Tables<'t> {
         let mut given = tables.clone();
+        if model.kind_of(layer).keys == Keys::None {
+            given.mask = None;
+        }
         if let Some(streams) = &self.streams {
             given.own_input = given.own_input.map(|all| streams.of_layer(&all));
             given.layer = Some(OfLayer::new(model, layer, Rc::clone(streams.shared_keys())));

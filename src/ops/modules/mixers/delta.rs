@@ -121,10 +121,17 @@ impl Delta {
         let core = self.rule.run(tape, [&query, &key, &value, &decays, &beta]);
         let core = if core.dtype() == DType::Fp32 && self.forms.copies { core.copy() } else { core };
         let core = core.ordered(Order::Plain);
+        let gate = if self.copies_gate() { gate.copy() } else { gate };
         let normed = self.norm.run(&core, &gate);
         drop(core);
         tape.at("Projection out of the state", self.source);
         self.output.run(&normed.in_parts(self.forms.columns[1]))
+    }
+
+    /// Heads of a gate that lies among the columns of a single key head are no rows of one matrix.
+    const fn copies_gate(&self) -> bool {
+        let [_, heads, key_heads] = self.forms.several;
+        matches!(self.inputs, Inputs::ByKeyHead(_)) && heads && !key_heads
     }
 }
 

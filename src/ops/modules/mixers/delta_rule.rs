@@ -129,8 +129,7 @@ impl DeltaRule {
         let state = tape.constant("state", self.state, FP32);
         let core = tape.constant("output of the state", self.values.chunks, FP32);
         let query = query.clone().mul(sums.clone().apply(EXP));
-        let key = self.keys_to_the_end(&key, &sums);
-        let ends = sums.clone().slice(self.numbers.ends).apply(EXP);
+        let (key, ends) = self.to_the_end(tape, &key, &sums);
         let core = self.scan(tape, (&query, &key, &values), (&read, &inside, &ends), (state, core), format);
         self.in_rows(core, format)
     }
@@ -168,10 +167,21 @@ impl DeltaRule {
         x.clone().mul(length.clone())
     }
 
-    /// Keys, decayed from their token to the end of the chunk.
-    fn keys_to_the_end<'t>(&self, key: &Var<'t>, sums: &Var<'t>) -> Var<'t> {
+    /// Keys, decayed from their token to the end of the chunk, and each chunk's whole decay. No gradient comes back to them through a
+    /// single chunk, so that none of its graph is left.
+    fn to_the_end<'t>(&self, tape: &'t Tape, key: &Var<'t>, sums: &Var<'t>) -> (Var<'t>, Var<'t>) {
+        if self.count == 1 {
+            let exponentials = {
+                let _rest = tape.constant("rest of the decay", self.numbers.chunks, FP32);
+                tape.constant("exponential", self.numbers.chunks, FP32)
+            };
+            let keys = tape.constant("decayed keys", self.keys.chunks, FP32);
+            drop(exponentials);
+            return (keys, tape.constant("exponential", self.numbers.ends, FP32));
+        }
         let last = sums.clone().slice(self.numbers.ends);
-        key.clone().mul(last.less(sums.clone(), self.numbers.chunks).apply(EXP))
+        let keys = key.clone().mul(last.less(sums.clone(), self.numbers.chunks).apply(EXP));
+        (keys, sums.clone().slice(self.numbers.ends).apply(EXP))
     }
 
     /// Whether matrices of all chunks lie so that a product copies them: queries and keys that were neither cast nor padded lie by tokens
