@@ -47,6 +47,8 @@ pub struct Mixer {
     pub conv_kernel: u64,
     /// Width of the step's narrow projection (`mamba_dt_rank`); Mamba and Jamba only.
     pub time_step_rank: u64,
+    /// Tokens that are computed at once in training (`chunk_size`, `mamba_chunk_size`); Mamba 2 only.
+    pub chunk_size: u64,
     /// Whether the state is kept in fp32 rather than in the format of activations (`mamba_ssm_dtype`; always with Kimi Linear).
     pub fp32_state: bool,
 }

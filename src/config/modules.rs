@@ -59,6 +59,8 @@ pub struct Modules {
     pub scales_logits: bool,
     /// Attention and feed-forward beside it are added to each other before they are added to the residual stream.
     pub adds_branches_first: bool,
+    /// Blocks return attention's probabilities, which are held until the next block has returned.
+    pub returns_probabilities: bool,
     /// Attention's input and output keep their names until the block ends.
     pub holds_attention: bool,
     /// Norms are registered before the layers that stand before them: a block's first one before its feed-forward layer, the final one
@@ -111,6 +113,7 @@ impl Modules {
         scales_residuals: false,
         scales_logits: false,
         adds_branches_first: false,
+        returns_probabilities: false,
         holds_attention: false,
         registers_norms_first: false,
         norms_follow_without_final: false,

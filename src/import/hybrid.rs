@@ -234,6 +234,7 @@ const HEADS_ALONE: &[&str] = &["num_heads"];
 const HEAD_ALONE: &[&str] = &["head_dim"];
 const KEY_HEADS: &[&str] = &["linear_num_key_heads", "mamba_n_groups", "n_groups"];
 const KEY: &[&str] = &["linear_key_head_dim", "mamba_d_state", "ssm_state_size", "state_size"];
+const CHUNK: &[&str] = &["mamba_chunk_size", "chunk_size"];
 const KERNEL: &[&str] = &["linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel", "conv_L_cache"];
 
 /// The state of the layers that keep one.
@@ -260,6 +261,7 @@ fn mixer(file: &mut Reader<'_>, states: States, layers: LayerSet, config: &Model
         state_size: 1,
         conv_kernel: 0,
         time_step_rank: 0,
+        chunk_size: 256,
         fp32_state: fp32(file, states),
     };
     mixer.conv_kernel =
@@ -305,6 +307,9 @@ fn heads_of_state(file: &mut Reader<'_>, states: States, hidden: u64, mixer: &mu
     if alone && all.is_some_and(|all| all != mixer.inner()) {
         let key = ["expand", "num_heads", "head_dim", "hidden_size"].into_iter().find(|key| file.has(key));
         file.disagrees(key.unwrap_or_default());
+    }
+    if kind != MixerKind::Qwen3Next {
+        mixer.chunk_size = file.size_or(&states.names(CHUNK), MAX_SIZE, states.chunk)?;
     }
     mixer.num_key_heads = file.size_or(&states.names(KEY_HEADS), MAX_SIZE, key_heads)?;
     mixer.state_size = file.size_or(&states.names(KEY), MAX_SIZE, key)?;

@@ -24,8 +24,6 @@ const HARMLESS: [(&str, &[&str]); 9] = [
     (
         "how training or a kernel goes about it",
         &[
-            "chunk_size",
-            "mamba_chunk_size",
             "chunk_size_feed_forward",
             "layerdrop",
             "decoder_layerdrop",

@@ -57,6 +57,8 @@ pub(crate) struct States {
     /// Heads, width of a head, heads of keys, width of a key, tokens of the convolution: the library's defaults, 0 where they follow
     /// from other sizes.
     pub sizes: [u64; 5],
+    /// Tokens that training computes at once where the file does not say.
+    pub chunk: u64,
     /// Attention's output has a gate.
     pub gate: bool,
     /// The state is kept in fp32 unless the file says otherwise.
@@ -68,7 +70,7 @@ pub(crate) struct States {
 impl States {
     /// Without a gate, in the format of activations.
     pub const fn of(kind: MixerKind, attends: Attends, sizes: [u64; 5]) -> Self {
-        Self { kind, attends, sizes, gate: false, fp32: false, prefix: "" }
+        Self { kind, attends, sizes, chunk: 256, gate: false, fp32: false, prefix: "" }
     }
 
     /// Of these names those that the kind's files have.

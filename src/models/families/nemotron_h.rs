@@ -12,6 +12,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     mlp: MlpKind::Plain,
     act: HiddenAct::Relu2,
     experts: Some(Experts { width: 7688, shared: 1, norm_topk: Flag::Key("norm_topk_prob", true), ..Experts::of(8, 2) }),
-    states: Some(States { fp32: true, ..States::of(MixerKind::Mamba2, Attends::MustBeListed, [128, 64, 8, 128, 4]) }),
+    states: Some(States { fp32: true, chunk: 128, ..States::of(MixerKind::Mamba2, Attends::MustBeListed, [128, 64, 8, 128, 4]) }),
     ..super::bamba::FAMILY
 };

@@ -49,6 +49,8 @@ pub(super) struct Decoder {
     names: &'static Norms,
     /// Attention and feed-forward read the same input.
     parallel: bool,
+    /// Attention's probabilities are returned.
+    returns_probabilities: bool,
 }
 
 /// The norms by their places: before attention, before the feed-forward layer, behind attention, behind the feed-forward layer. Each has a
@@ -102,7 +104,8 @@ impl Decoder {
             }
         }
         let parallel = build.model().parallel_residual || build.model().norms_per_block == 1;
-        Self { state, attention, mlp, norms, names: norms_of(build.model()), parallel }
+        let returns_probabilities = build.model().family.modules().returns_probabilities;
+        Self { state, attention, mlp, norms, names: norms_of(build.model()), parallel, returns_probabilities }
     }
 
     /// What attention, a state, or both side by side contribute. Blocks without either, and with a state that is only counted, run for
@@ -166,6 +169,9 @@ impl Block for Decoder {
         let hidden = self.normed(tape, 1, &residual);
         let (hidden, beside) = self.feed(tape, &{ hidden });
         let hidden = self.normed(tape, 3, &{ hidden });
+        if self.returns_probabilities {
+            return (residual.add(hidden).named("block output"), weights);
+        }
         // What the feed-forward layer returns beside takes the place of the probabilities.
         let _beside = beside.or(weights);
         (residual.add(hidden).named("block output"), None)

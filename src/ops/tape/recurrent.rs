@@ -54,13 +54,25 @@ impl Var<'_> {
     /// `a @ b` of as many matrices as there are: both are saved. What the caller has put in order is not copied. FLOPs are counted as
     /// those of weights are, since no product meets another token than those of its chunk.
     pub fn matrices(self, other: Self, form: Form, transposed: bool) -> Self {
+        let depth = self.tape.last_dim(self.form).1;
+        self.multiplied_by(other, (form, depth), transposed)
+    }
+
+    /// [`Self::matrices`] of the first's columns: `aᵀ @ b`, where memory holds the first so.
+    pub fn matrices_of_columns(self, other: Self, form: Form) -> Self {
+        let depth = self.tape.rows(self.form);
+        self.multiplied_by(other, (form, depth), false)
+    }
+
+    fn multiplied_by(self, other: Self, (form, depth): (Form, u64), transposed: bool) -> Self {
         let (tape, a, b) = (self.tape, self, other);
+        // The caller holds what it was given until the product is there.
+        let _given = [a.clone(), b.clone()];
         let b = b.for_product();
         let a = a.for_product();
         let mut state = tape.state.borrow_mut();
         let rule = Rule::Matmul { batched: false, transposed, scaled: false };
         let node = state.node(rule, [a.operand(), b.operand(), Operand::NOTHING]);
-        let depth = state.last(a.form, 0);
         state.count_values(Factors::Weights, form, depth);
         if b.node != NONE {
             state.save(node, a.storage);
@@ -92,6 +104,11 @@ impl<'t> Var<'t> {
 }
 
 impl Tape {
+    /// Rows of each matrix of that form.
+    fn rows(&self, form: Form) -> u64 {
+        self.state.borrow().last(form, 1)
+    }
+
     /// Counts FLOPs of a product whose result has that form, each value summed over so many.
     pub fn count_product(&self, form: Form, depth: u64) {
         self.state.borrow_mut().count_values(Factors::Weights, form, depth);

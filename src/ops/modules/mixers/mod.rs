@@ -1,8 +1,10 @@
 //! States as transformers 5.23 trains them, where no kernel of another package takes its functions' place.
 
+mod chunk_scan;
 mod delta;
 mod delta_rule;
 mod gated_norm;
+mod mamba2;
 mod short_conv;
 
 use super::Build;
@@ -10,6 +12,7 @@ use super::state::State;
 use crate::config::{Mixer, MixerKind};
 use crate::ops::tape::{Tape, Var};
 use delta::Delta;
+use mamba2::Mamba2;
 use short_conv::ShortConv;
 
 /// What a layer has in place of attention, or beside it.
@@ -21,6 +24,8 @@ pub(super) enum Mixing {
     ShortConv(ShortConv),
     /// Linear attention by the gated delta rule.
     Delta(Box<Delta>),
+    /// A state space for every head.
+    Mamba2(Box<Mamba2>),
 }
 
 impl Mixing {
@@ -31,10 +36,9 @@ impl Mixing {
             _ if !build.with.training => counted(),
             MixerKind::Lfm2 => Self::ShortConv(ShortConv::new(build, mixer)),
             MixerKind::Qwen3Next => Self::Delta(Box::new(Delta::new(build, mixer))),
+            MixerKind::Mamba2 | MixerKind::FalconH1 => Self::Mamba2(Box::new(Mamba2::new(build, mixer))),
             MixerKind::Mamba
             | MixerKind::Jamba
-            | MixerKind::Mamba2
-            | MixerKind::FalconH1
             | MixerKind::KimiLinear
             | MixerKind::Minimax => counted(),
         }
@@ -49,6 +53,7 @@ impl Mixing {
             }
             Self::ShortConv(layer) => Some(layer.run(tape, x)),
             Self::Delta(layer) => Some(layer.run(tape, x)),
+            Self::Mamba2(layer) => Some(layer.run(tape, x)),
         }
     }
 }

@@ -73,6 +73,12 @@ fields! { $
         .structure(|model| {
             optional(mixer(model).map(|mixer| mixer.time_step_rank).filter(|rank| *rank > 0))
         }),
+    /// Tokens that training computes at once (mamba_chunk_size); Mamba 2 only. Empty: 256.
+    MixerChunk("mxk", "mamba_chunk_size", "Tokens of a chunk")
+        .whole(1..=SIZE).step(64).optional()
+        .structure(|model| {
+            optional(mixer(model).map(|mixer| mixer.chunk_size).filter(|size| *size > 0 && *size != 256))
+        }),
     /// The state is kept in fp32 rather than in the format of activations: twice as large.
     MixerFp32("mxf", "state_in_fp32", "State in fp32").flag()
         .structure(|model| Value::Flag(mixer(model).is_some_and(|mixer| mixer.fp32_state))),
