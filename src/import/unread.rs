@@ -224,6 +224,7 @@ impl Counted<'_> {
                     ("absolute" | "learned" | "learned_absolute", PositionEmbedding::Learned)
                         | ("rope" | "rotary", PositionEmbedding::Rotary)
                         | ("alibi", PositionEmbedding::Alibi)
+                        | ("nope", PositionEmbedding::None)
                 )
             }
             Value::Whole(_) if name == "pad_vocab_size_multiple" => {

@@ -71,6 +71,8 @@ pub(crate) enum Positions {
     LearnedPlus(u64),
     /// `alibi` or rotary.
     AlibiOrRotary,
+    /// Rotary where `position_embedding_type` says so, else none.
+    RotaryIfNamed,
     /// By the switches `rope`, `alibi` and `learned_pos_emb`.
     BySwitches,
 }

@@ -9,6 +9,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "NemotronH",
     labels: &[("nemotron_h", "Nemotron-H")],
     sizes: Sizes::of([4096, 21_504], 52, 32, 131_072, 4096).kv(8).head(128),
+    positions: Positions::Are(PositionEmbedding::None),
     mlp: MlpKind::Plain,
     act: HiddenAct::Relu2,
     experts: Some(Experts { width: 7688, shared: 1, norm_topk: Flag::Key("norm_topk_prob", true), ..Experts::of(8, 2) }),

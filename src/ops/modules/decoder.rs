@@ -122,6 +122,17 @@ impl Decoder {
         self.mlp.as_ref().map_or_else(|| (x.clone(), None), |mlp| mlp.run(tape, x))
     }
 
+    /// The residual stream behind attention and state, where the block has either, and the probabilities.
+    fn first_half<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        if self.attention.is_none() && self.state.is_none() {
+            return (residual.clone(), None);
+        }
+        let hidden = self.normed(tape, 0, residual);
+        let (hidden, weights) = self.attend(tape, &{ hidden }, tables);
+        let hidden = self.normed(tape, 2, &{ hidden });
+        (residual.clone().add(hidden).named("attention residual"), weights)
+    }
+
     /// `x` after the norm of that number; `x` itself where there is none.
     fn normed<'t>(&self, tape: &'t Tape, number: usize, x: &Var<'t>) -> Var<'t> {
         let name = self.names.iter().find(|(place, _)| *place == number);
@@ -161,13 +172,10 @@ impl Block for Decoder {
         if self.parallel {
             return (self.side_by_side(tape, residual, tables), None);
         }
-        let hidden = self.normed(tape, 0, residual);
-        let (hidden, weights) = self.attend(tape, &{ hidden }, tables);
-        let hidden = self.normed(tape, 2, &{ hidden });
-        let hidden = residual.clone().add(hidden).named("attention residual");
-        let residual = hidden;
+        let (residual, weights) = self.first_half(tape, residual, tables);
+        let Some(feed) = &self.mlp else { return (residual.named("block output"), None) };
         let hidden = self.normed(tape, 1, &residual);
-        let (hidden, beside) = self.feed(tape, &{ hidden });
+        let (hidden, beside) = feed.run(tape, &{ hidden });
         let hidden = self.normed(tape, 3, &{ hidden });
         if self.returns_probabilities {
             return (residual.add(hidden).named("block output"), weights);

@@ -130,7 +130,8 @@ impl ChunkScan {
             true,
         );
         let mask = scores.clone().mul(within.clone()).named("scores of a chunk");
-        let copies_values = if self.pads { copies } else { self.copies_chunks() };
+        // Values lie by heads and columns, as the convolution left them, and padding keeps that order.
+        let copies_values = self.copies_chunks();
         let diagonal = mask.clone().matrices(matrix(&values, self.values.matrices, copies_values), self.values.matrices, false);
         let diagonal = diagonal.heads(self.values.chunks, copies);
         let rest = {
