@@ -43,6 +43,8 @@ pub struct Modules {
     pub linear_biases: LinearBiases,
     /// Where positions come from.
     pub position_ids: PositionIds,
+    /// Blocks are handed position ids, which they do not read.
+    pub hands_on_positions: bool,
     /// The factor on embedded tokens.
     pub embedding_scale: EmbeddingScale,
     /// Queries are scaled before their product with keys, and the product once more.
@@ -57,6 +59,8 @@ pub struct Modules {
     pub scales_residuals: bool,
     /// Logits are scaled.
     pub scales_logits: bool,
+    /// Logits are cast to fp32 as they are made, so that those of 16 bits are let go.
+    pub casts_logits: bool,
     /// Attention and feed-forward beside it are added to each other before they are added to the residual stream.
     pub adds_branches_first: bool,
     /// Blocks return attention's probabilities, which are held until the next block has returned.
@@ -105,6 +109,7 @@ impl Modules {
         sinks: SinkStyle::Column,
         linear_biases: LinearBiases::InPlaceOfPositions,
         position_ids: PositionIds::Counted,
+        hands_on_positions: true,
         embedding_scale: EmbeddingScale::None,
         scales_queries: false,
         softmax_in_fp32: true,
@@ -112,6 +117,7 @@ impl Modules {
         subtracts_largest_score: false,
         scales_residuals: false,
         scales_logits: false,
+        casts_logits: false,
         adds_branches_first: false,
         returns_probabilities: false,
         holds_attention: false,
@@ -184,6 +190,8 @@ pub enum NormStyle {
     ScaledAfterCast,
     /// Scaled in fp32, then cast back (`GptOssRMSNorm`, `Olmo2RMSNorm`).
     ScaledInFp32,
+    /// Scaled in fp32 by a copy of the scale, then cast back (`NemotronHRMSNorm`).
+    ScaledByCopy,
     /// fp32 inside, cast back, without a scale (`NanoChatRMSNorm`).
     Unscaled,
     /// All in fp32, scaled by one plus the weight (`Gemma2RMSNorm`).

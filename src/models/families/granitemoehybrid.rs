@@ -9,6 +9,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "granitemoehybrid",
         choice: FamilyChoice { rank: 605, word: "granite4", label: "Granite 4" },
+        hands_on_positions: false,
         tensor_plan: None,
         takes_prefix: false,
         splits_tokens: false,

@@ -394,6 +394,9 @@ impl Ends {
         if model.kind_of(layer).keys == Keys::None {
             given.mask = None;
         }
+        if !self.modules.hands_on_positions {
+            given.positions = None;
+        }
         if let Some(streams) = &self.streams {
             given.own_input = given.own_input.map(|all| streams.of_layer(&all));
             given.layer = Some(OfLayer::new(model, layer, Rc::clone(streams.shared_keys())));

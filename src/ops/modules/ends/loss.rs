@@ -39,6 +39,9 @@ impl Ends {
         if self.modules.scales_logits {
             logits = logits.apply(SCALE).named("logits");
         }
+        if self.modules.casts_logits {
+            logits = logits.cast_as(FP32, "logits in fp32");
+        }
         logits
     }
 

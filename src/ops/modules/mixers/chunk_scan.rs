@@ -50,7 +50,6 @@ pub(super) struct ChunkScan {
     batch: bool,
     several: bool,
     heads: bool,
-    pads: bool,
 }
 
 impl ChunkScan {
@@ -95,7 +94,6 @@ impl ChunkScan {
             batch: b.1 > 1,
             several: count > 1,
             heads: h.1 > 1,
-            pads: padded.1 > s.1,
         }
     }
 
