@@ -59,6 +59,8 @@ pub struct Modules {
     pub scales_residuals: bool,
     /// Logits are scaled.
     pub scales_logits: bool,
+    /// The residual stream is in fp32 behind the first block; norms and the head read casts of it (`residual_in_fp32`).
+    pub residual_in_fp32: bool,
     /// Logits are cast to fp32 as they are made, so that those of 16 bits are let go.
     pub casts_logits: bool,
     /// Attention and feed-forward beside it are added to each other before they are added to the residual stream.
@@ -117,6 +119,7 @@ impl Modules {
         subtracts_largest_score: false,
         scales_residuals: false,
         scales_logits: false,
+        residual_in_fp32: false,
         casts_logits: false,
         adds_branches_first: false,
         returns_probabilities: false,
@@ -386,6 +389,8 @@ pub enum PositionIds {
     Buffer,
     /// One list for each sequence, counted from its tokens; beside the buffers of [`Self::Buffer`].
     FromTokens,
+    /// Nowhere: models without attention count no positions, and make no masks.
+    Nowhere,
 }
 
 /// The factor on embedded tokens.

@@ -5,7 +5,7 @@ use super::layers::compact;
 use super::reader::{MAX_LAYERS, MAX_SIZE, Reader, whole};
 use super::value::Value;
 use super::{How, ImportError};
-use crate::config::{Hybrid, LayerSet, Mixer, MixerKind, ModelConfig};
+use crate::config::{Hybrid, LayerSet, Mixer, MixerKind, ModelConfig, Modules};
 use crate::models::{Attends, FamilySpec, Heads, States};
 
 /// Keys that list layers with attention, counted from 0.
@@ -62,7 +62,7 @@ pub(super) fn hybrid(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
         config.moe = None;
         file.take_back(OF_EXPERTS, "No layer has experts.");
     }
-    let mixer = if with_state == LayerSet::None { None } else { Some(mixer(file, states, with_state, config)?) };
+    let mixer = if with_state == LayerSet::None { None } else { Some(mixer(file, (states, kind.modules), with_state, config)?) };
     let hybrid = Hybrid {
         mixer,
         attention_layers,
@@ -238,9 +238,17 @@ const CHUNK: &[&str] = &["mamba_chunk_size", "chunk_size"];
 const KERNEL: &[&str] = &["linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel", "conv_L_cache"];
 
 /// The state of the layers that keep one.
-fn mixer(file: &mut Reader<'_>, states: States, layers: LayerSet, config: &ModelConfig) -> Result<Mixer, ImportError> {
+fn mixer(
+    file: &mut Reader<'_>,
+    (states, modules): (States, &Modules),
+    layers: LayerSet,
+    config: &ModelConfig,
+) -> Result<Mixer, ImportError> {
     let (kind, [heads, head, _, key, kernel]) = (states.kind, states.sizes);
     no_biases(file)?;
+    if matches!(file.peek("residual_in_fp32"), Some(Value::Bool(false))) && modules.residual_in_fp32 {
+        file.upper_bound("residual_in_fp32", &false, "The residual stream is counted in fp32.");
+    }
     let hidden = config.hidden_size;
     let kimi = match file.peek("linear_attn_config") {
         Some(Value::Object(own)) => Some(own),

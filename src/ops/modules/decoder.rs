@@ -6,12 +6,13 @@ use super::deepseek::Latent;
 use super::feed::FeedForward;
 use super::mixers::Mixing;
 use super::norm::Norm;
-use super::{Block, Build, Cached, Tables};
+use super::{Block, Build, Cached, FP32, Tables};
 use crate::config::{BlockLayout, Feed, Keys, ModelConfig};
 use crate::ops::builder::Lowering;
 use crate::ops::tape::{Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
+use crate::units::DType;
 
 /// How tokens see each other.
 #[derive(Debug)]
@@ -49,6 +50,8 @@ pub(super) struct Decoder {
     names: &'static Norms,
     /// Attention and feed-forward read the same input.
     parallel: bool,
+    /// The residual stream is in fp32; the format of norms, which read casts of it.
+    wide: Option<DType>,
     /// Attention's probabilities are returned.
     returns_probabilities: bool,
 }
@@ -104,8 +107,10 @@ impl Decoder {
             }
         }
         let parallel = build.model().parallel_residual || build.model().norms_per_block == 1;
-        let returns_probabilities = build.model().family.modules().returns_probabilities;
-        Self { state, attention, mlp, norms, names: norms_of(build.model()), parallel, returns_probabilities }
+        let modules = build.model().family.modules();
+        let returns_probabilities = modules.returns_probabilities;
+        let wide = modules.residual_in_fp32.then_some(build.format);
+        Self { wide, state, attention, mlp, norms, names: norms_of(build.model()), parallel, returns_probabilities }
     }
 
     /// What attention, a state, or both side by side contribute. Blocks without either, and with a state that is only counted, run for
@@ -127,10 +132,16 @@ impl Decoder {
         if self.attention.is_none() && self.state.is_none() {
             return (residual.clone(), None);
         }
-        let hidden = self.normed(tape, 0, residual);
+        let (hidden, residual) = match self.wide {
+            Some(format) => {
+                let hidden = self.normed(tape, 0, &residual.clone().cast_as(format, "norm input"));
+                (hidden, residual.clone().cast_as(FP32, "residual stream in fp32"))
+            }
+            None => (self.normed(tape, 0, residual), residual.clone()),
+        };
         let (hidden, weights) = self.attend(tape, &{ hidden }, tables);
         let hidden = self.normed(tape, 2, &{ hidden });
-        (residual.clone().add(hidden).named("attention residual"), weights)
+        (residual.add(hidden).named("attention residual"), weights)
     }
 
     /// `x` after the norm of that number; `x` itself where there is none.

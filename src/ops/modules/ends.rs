@@ -21,7 +21,7 @@ use super::norm::Norm;
 use super::tables::Tables;
 use super::{Build, FP32, Linear, Shapes, Split};
 use crate::config::{
-    AttentionKernel, EmbeddingScale, Float8, Keys, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, Recompute,
+    AttentionKernel, EmbeddingScale, Float8, Keys, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds, Recompute,
     RotaryTables,
 };
 use crate::ops::builder::Lowering;
@@ -306,7 +306,8 @@ impl Ends {
             embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
         }
         let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
-        let positions = ((beside || !self.alibi) && !self.own_model).then(|| self.positions(tape));
+        let counts = self.modules.position_ids != PositionIds::Nowhere;
+        let positions = ((beside || !self.alibi) && !self.own_model && counts).then(|| self.positions(tape));
         let places = self.places(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {
             Some([into, _]) if self.first => into.run(&{ embedded }),
@@ -332,7 +333,7 @@ impl Ends {
         if searches {
             self.looks_for_packed_texts(tape);
         }
-        let masks = self.eager && !self.bidirectional;
+        let masks = self.eager && !self.bidirectional && counts;
         let mut mask = masks.then(|| self.causal_mask(tape, dtype, self.slides));
         if beside && alibi.is_some() && mask.is_some() {
             held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Int64));

@@ -113,7 +113,7 @@ impl Ends {
         let moved = |form| tape.constant("rows of positions", form, DType::Int64);
         let of_all = tape.form_like(self.forms.positions, self.shapes.hidden);
         let places = match self.modules.position_ids {
-            PositionIds::Counted | PositionIds::Buffer => tape.embedding(ids.clone(), table, of_all),
+            PositionIds::Counted | PositionIds::Buffer | PositionIds::Nowhere => tape.embedding(ids.clone(), table, of_all),
             PositionIds::FromTokens => tape.embedding(ids.clone(), table, self.shapes.hidden),
             PositionIds::FromMask => {
                 held.push(mask());
