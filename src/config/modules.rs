@@ -263,6 +263,8 @@ pub enum RouterScores {
     SoftmaxOfPickedInFp32,
     /// Sigmoids, corrected for the choice alone.
     CorrectedSigmoid,
+    /// As [`Self::CorrectedSigmoid`], in the scores' format, and scaled.
+    CorrectedSigmoidAsScored,
     /// A softmax over all experts, corrected for the choice alone by a parameter that never learns; in fp32 under autocast too.
     CorrectedSoftmax,
 }

@@ -275,7 +275,13 @@ fn mixer(
     mixer.conv_kernel =
         if kernel == 0 { 0 } else { file.size_or(&states.names(KERNEL), 1024, of_kimi("short_conv_kernel_size", kernel))? };
     match kind {
-        MixerKind::Lfm2 => {}
+        MixerKind::Lfm2 => {
+            if matches!(file.peek("use_expert_bias"), Some(Value::Bool(false))) {
+                let note = "A correction of the experts' scores is counted, which this model does not have.";
+                file.upper_bound("use_expert_bias", &false, note);
+            }
+            file.without_effect(&["use_expert_bias"]);
+        }
         MixerKind::Minimax => {
             mixer = Mixer {
                 num_heads: config.num_attention_heads,
@@ -420,7 +426,8 @@ fn odd_widths(file: &mut Reader<'_>, kind: MixerKind, config: &mut ModelConfig) 
             moe.layers = layers;
         }
     }
-    if kind == MixerKind::Lfm2 && !matches!(file.peek("block_auto_adjust_ff_dim"), Some(Value::Bool(false))) {
+    let adjusts = kind == MixerKind::Lfm2 && config.moe.is_none();
+    if adjusts && !matches!(file.peek("block_auto_adjust_ff_dim"), Some(Value::Bool(false))) {
         config.intermediate_size = adjusted(file, config.intermediate_size)?;
     }
     Ok(())
