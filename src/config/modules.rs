@@ -57,6 +57,8 @@ pub struct Modules {
     pub subtracts_largest_score: bool,
     /// The output of each half is scaled before it is added.
     pub scales_residuals: bool,
+    /// Factors stand before and behind attention and state, on keys, on each column into the state, and in the feed-forward layer.
+    pub scales_branches: bool,
     /// Logits are scaled.
     pub scales_logits: bool,
     /// The residual stream is in fp32 behind the first block; norms and the head read casts of it (`residual_in_fp32`).
@@ -118,6 +120,7 @@ impl Modules {
         scales_values: false,
         subtracts_largest_score: false,
         scales_residuals: false,
+        scales_branches: false,
         scales_logits: false,
         residual_in_fp32: false,
         casts_logits: false,

@@ -9,6 +9,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "granitemoehybrid",
         choice: FamilyChoice { rank: 605, word: "granite4", label: "Granite 4" },
+        feed_forward: FeedForwardStyle::JointGateAndUp,
+        experts: ExpertModules::OF_PICKED_IN_FP32,
         hands_on_positions: false,
         tensor_plan: None,
         takes_prefix: false,
@@ -19,10 +21,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
             states: &[MixerKind::Mamba2],
             ..ShapeRule::PLAIN
         }),
-        ..*super::granitemoeshared::FAMILY.modules
+        ..*super::granite::FAMILY.modules
     },
     positions: Positions::RotaryIfNamed,
-    rotary_percent: super::granite::FAMILY.rotary_percent,
+    rotary_percent: 100.0,
     labels: &[("granitemoehybrid", "Granite 4")],
     sizes: Sizes::of([4096, 11_008], 32, 32, 32_000, 2048).kv(32),
     mlp_bias: Flag::Is(false),

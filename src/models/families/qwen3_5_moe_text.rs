@@ -10,8 +10,9 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "qwen3_5_moe_text",
         choice: FamilyChoice { rank: 603, word: "qwen3-5-moe", label: "Qwen3.5 MoE" },
-        shape: super::qwen3_next::FAMILY.modules.shape,
-        ..*super::qwen3_5_text::FAMILY.modules
+        state_projections: StateProjections::Apart,
+        rotary_tables: RotaryTables::OfGrids,
+        ..*super::qwen3_next::FAMILY.modules
     },
     towers: &[("qwen3_5_moe", Tower::FramesDeep(0))],
     sizes: Sizes::of([2048, 0], 40, 16, 248_320, 32_768).kv(2).head(256),

@@ -294,6 +294,8 @@ pub(super) struct Attention {
     core: Core,
     /// Values are multiplied by a constant.
     scales_values: bool,
+    /// Keys are scaled.
+    scales_keys: bool,
     /// Queries come with a gate on the output: `[b, s, a, 2d]` of both, and the gate as `[b, s, a · d]`.
     gate: Option<[Form; 2]>,
     /// Heads that share keys and values are given copies.
@@ -354,12 +356,13 @@ impl Attention {
         let rows = (in_rows(heads), in_rows(kv));
         let (core, shapes) = (Core::new(build).with_sinks(sinks), build.shapes);
         let scales_values = model.family.modules().scales_values;
+        let scales_keys = model.family.modules().scales_branches;
         let repeats = build.kernels().repeats_keys && kv.1 < heads.1;
         let gate = model.gates_attention().then(|| {
             let both = Dim("query and gate", d.1.saturating_mul(2));
             [tape.form([with.b(), with.s(), heads, both]), tape.form([with.b(), with.s(), columns(heads)])]
         });
-        Self { query, joined, keys, values, output, norms, rotary, rotation, core, scales_values, gate, repeats, shapes, several, rows }
+        Self { query, joined, keys, values, output, norms, rotary, rotation, core, scales_values, scales_keys, gate, repeats, shapes, several, rows }
     }
 
     /// Keys and values: `2 · k · d` elements.
@@ -377,7 +380,10 @@ impl Attention {
         };
         let key = || made(&self.keys, "keys of an earlier layer");
         let queries = |q: Var<'t>| q.named("queries").heads(self.shapes.queries, self.several.0);
-        let keys = |k: Var<'t>| k.named("keys").heads(self.shapes.keys, self.several.1);
+        let keys = |k: Var<'t>| {
+            let k = k.named("keys").heads(self.shapes.keys, self.several.1);
+            if self.scales_keys { k.apply(SCALE).named("keys") } else { k }
+        };
         let value = || made(&self.values, "values of an earlier layer, or of the keys' matrix").named("values");
         let heads = |v: Var<'t>| {
             let v = v.heads(self.shapes.values, self.several.1);

@@ -9,7 +9,7 @@ use super::norm::Norm;
 use super::{Block, Build, Cached, FP32, Tables};
 use crate::config::{BlockLayout, Feed, Keys, ModelConfig};
 use crate::ops::builder::Lowering;
-use crate::ops::tape::{Tape, Var};
+use crate::ops::tape::{SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
@@ -50,6 +50,8 @@ pub(super) struct Decoder {
     names: &'static Norms,
     /// Attention and feed-forward read the same input.
     parallel: bool,
+    /// Factors stand before and behind attention and state.
+    scales_branches: bool,
     /// The residual stream is in fp32; the format of norms, which read casts of it.
     wide: Option<DType>,
     /// Attention's probabilities are returned.
@@ -110,7 +112,8 @@ impl Decoder {
         let modules = build.model().family.modules();
         let returns_probabilities = modules.returns_probabilities;
         let wide = modules.residual_in_fp32.then_some(build.format);
-        Self { wide, state, attention, mlp, norms, names: norms_of(build.model()), parallel, returns_probabilities }
+        let scales_branches = modules.scales_branches;
+        Self { scales_branches, wide, state, attention, mlp, norms, names: norms_of(build.model()), parallel, returns_probabilities }
     }
 
     /// What attention, a state, or both side by side contribute. Blocks without either, and with a state that is only counted, run for
@@ -120,6 +123,14 @@ impl Decoder {
         let Some(attention) = &self.attention else { return (state.unwrap_or_else(|| x.clone()), None) };
         let (seen, weights) = attention.run(tape, x, tables);
         (state.map_or_else(|| seen.clone(), |state| state.add(seen.clone())), weights)
+    }
+
+    /// Attention beside a state, each with a factor behind it, and attention with one before: both keep their names to the block's end.
+    fn side_by_state<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> Option<[Var<'t>; 2]> {
+        let (attention, state) = (self.attention.as_ref()?, self.state.as_ref()?);
+        let kept = state.run(tape, x)?.apply(SCALE).named("state output");
+        let (seen, _weights) = attention.run(tape, &x.clone().apply(SCALE), tables);
+        Some([kept, seen.apply(SCALE).named("attention output")])
     }
 
     /// What the feed-forward layer adds; as for attention.
@@ -183,7 +194,13 @@ impl Block for Decoder {
         if self.parallel {
             return (self.side_by_side(tape, residual, tables), None);
         }
-        let (residual, weights) = self.first_half(tape, residual, tables);
+        let branches = self.scales_branches.then(|| self.side_by_state(tape, &self.normed(tape, 0, residual), tables)).flatten();
+        let (residual, weights) = match &branches {
+            Some([state, attention]) => {
+                (residual.clone().add(state.clone().add(attention.clone())).named("attention residual"), None)
+            }
+            None => self.first_half(tape, residual, tables),
+        };
         let Some(feed) = &self.mlp else { return (residual.named("block output"), None) };
         let hidden = self.normed(tape, 1, &residual);
         let (hidden, beside) = feed.run(tape, &{ hidden });

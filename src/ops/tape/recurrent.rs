@@ -2,9 +2,10 @@
 //! matrices.
 
 use super::flops::Factors;
-use super::primitives::{Function, Save};
+use super::primitives::{Function, Save, wider};
 use super::state::{Grad, NONE, Node, Operand, Rule, State};
 use super::{Form, Order, Tape, Var};
+use crate::units::DType;
 
 /// `exp(x)`.
 pub(crate) const EXP: Function = Function {
@@ -31,6 +32,16 @@ impl Var<'_> {
         drop(state);
         let padded = self.unary(Rule::Unary { temporaries: 0, elementwise: true }, Save::Nothing, "padded", (form, dtype));
         padded.ordered(if grows { Order::Plain } else { order })
+    }
+
+    /// `x · buffer`, which a module registered in that format.
+    pub fn times_buffer(self, format: DType) -> Self {
+        let (tape, form, dtype) = (self.tape, self.form, wider(self.dtype, format));
+        let mut state = tape.state.borrow_mut();
+        let node = state.node(Rule::Mul, [self.operand(), Operand::NOTHING, Operand::NOTHING]);
+        let storage = state.allocate("product", form, dtype);
+        drop(state);
+        Self::made(tape, storage, form, dtype, node)
     }
 
     /// `a - b` in a shape that both are repeated to.

@@ -12,6 +12,7 @@ use serde_json::Value;
 /// One file of each kind of state, and of each family that puts it into blocks of its own.
 const ROWS: &[&str] = &[
     include_str!("../../data/measured/lfm2.jsonl"),
+    include_str!("../../data/measured/lfm2_moe.jsonl"),
     include_str!("../../data/measured/qwen3_next.jsonl"),
     include_str!("../../data/measured/qwen3_5_text.jsonl"),
     include_str!("../../data/measured/qwen3_5_moe_text.jsonl"),
@@ -19,6 +20,7 @@ const ROWS: &[&str] = &[
     include_str!("../../data/measured/granitemoehybrid.jsonl"),
     include_str!("../../data/measured/nemotron_h.jsonl"),
     include_str!("../../data/measured/mamba2.jsonl"),
+    include_str!("../../data/measured/falcon_h1.jsonl"),
 ];
 
 fn rows(text: &str) -> impl Iterator<Item = Value> {

@@ -8,6 +8,7 @@ use crate::config::{Mixer, MixerKind};
 use crate::ops::tape::{EXP, Form, POWER, Param, RSQRT, SCALE, SILU, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources::Source;
+use crate::units::DType;
 
 /// The gate, and the norm behind it: a scale, and shapes of its groups and of their statistics.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,8 @@ pub(in super::super) struct Mamba2 {
     scan: ChunkScan,
     behind: Behind,
     output: Linear,
+    /// Factors on the input, and on each column, which a buffer holds.
+    factors: Option<DType>,
     forms: Forms,
     source: Source,
 }
@@ -81,12 +84,21 @@ impl Mamba2 {
         tape.at("Projection out of the state", source);
         let output = build.linear(("state output weight", None), (sizes.hidden, sizes.inner), build.shapes.hidden);
         let scan = ChunkScan::new(build, &sizes, mixer, [step, skip]);
-        Self { input, decay, convolution, scan, behind, output, forms, source }
+        let scaled = build.model().family.modules().scales_branches;
+        let factors = scaled.then_some(build.with.made_in);
+        if let Some(format) = factors {
+            tape.buffer("factors of the columns", tape.form([columns]), format);
+        }
+        Self { input, decay, convolution, scan, behind, output, factors, forms, source }
     }
 
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
         tape.at("Projection into the state", self.source);
-        let projected = self.input.run(x).named("columns into the state");
+        let scaled = self.factors.map(|_| x.clone().apply(SCALE).named("scaled input"));
+        let mut projected = self.input.run(scaled.as_ref().unwrap_or(x)).named("columns into the state");
+        if let Some(format) = self.factors {
+            projected = { projected }.times_buffer(format).named("scaled columns");
+        }
         tape.at("State", self.source);
         let decay = tape.read(self.decay).cast(FP32).apply(EXP).apply(SCALE).named("decay");
         let [gate, columns, steps] = projected.clone().split(self.forms.parts);
