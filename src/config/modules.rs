@@ -45,6 +45,8 @@ pub struct Modules {
     pub position_ids: PositionIds,
     /// Blocks are handed position ids, which they do not read.
     pub hands_on_positions: bool,
+    /// Layers that keep a state in place of attention are handed rotary tables, which they do not read.
+    pub hands_rotary_to_states: bool,
     /// The factor on embedded tokens.
     pub embedding_scale: EmbeddingScale,
     /// Queries are scaled before their product with keys, and the product once more.
@@ -114,6 +116,7 @@ impl Modules {
         linear_biases: LinearBiases::InPlaceOfPositions,
         position_ids: PositionIds::Counted,
         hands_on_positions: true,
+        hands_rotary_to_states: true,
         embedding_scale: EmbeddingScale::None,
         scales_queries: false,
         softmax_in_fp32: true,
@@ -167,6 +170,8 @@ pub enum BlockLayout {
     Sandwich,
     /// A norm behind each half alone.
     NormsBehind,
+    /// As [`Self::NormsBehind`] where a layer has attention, as [`Self::PreNorm`] where it keeps a state.
+    NormsBehindAttention,
     /// Dense parts with choices of their own, one after the other or side by side: joint projections, scaled queries and sums, partly
     /// rotated heads.
     OwnOrder,
@@ -251,6 +256,8 @@ pub enum FeedForwardStyle {
 pub enum StateProjections {
     /// Queries, keys and values by one matrix; gate, strength and decay by one each.
     Apart,
+    /// Each by a matrix of its own; the gate behind the rule, and updates twice as strong.
+    OneEach,
     /// All but strength and decay by one matrix, whose columns lie by heads of keys, and these by another.
     ByKeyHead,
 }

@@ -87,7 +87,7 @@ fn class(file: &Object, predicts_masked: bool) -> Option<String> {
 /// What the kind alone gives away.
 fn from_kind(model_type: &str) -> Option<&'static str> {
     let what = match model_type {
-        "bailing_hybrid" | "olmo_hybrid" => "layers of linear attention",
+        "bailing_hybrid" => "layers of linear attention",
         "albert" | "electra" | "deberta" | "deberta-v2" | "modernbert" | "nomic_bert" | "mpnet" => {
             "an encoder instead of a decoder"
         }

@@ -41,6 +41,8 @@ pub(crate) enum Attends {
     Beside,
     /// Every so many-th (`full_attention_interval`).
     Every(u64),
+    /// Every so many-th, or else the last; files list the others.
+    EveryOrLast(u64),
     /// The first of two, then every second.
     Alternate,
     /// By a period and an offset (`attn_layer_period`, `attn_layer_offset`).

@@ -73,6 +73,8 @@ pub(crate) enum Positions {
     AlibiOrRotary,
     /// Rotary where `position_embedding_type` says so, else none.
     RotaryIfNamed,
+    /// Rotary, unless the file's base of rotation is null.
+    RotaryUnlessNull,
     /// By the switches `rope`, `alibi` and `learned_pos_emb`.
     BySwitches,
 }

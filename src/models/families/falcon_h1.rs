@@ -14,7 +14,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
         scales_branches: true,
         scales_logits: true,
         returns_probabilities: false,
-        shape: Some(ShapeRule { states: &[MixerKind::FalconH1], ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            states: &[MixerKind::FalconH1],
+            layers_of_states: LayersOfStates::BesideAttention,
+            ..ShapeRule::PLAIN
+        }),
         ..*super::bamba::FAMILY.modules
     },
     rotary_percent: 100.0,

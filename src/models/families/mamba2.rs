@@ -15,7 +15,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         tensor_plan: None,
         takes_prefix: false,
         splits_tokens: false,
-        shape: Some(ShapeRule { states: &[MixerKind::Mamba2], ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule { states: &[MixerKind::Mamba2], layers_of_states: LayersOfStates::Alone, ..ShapeRule::PLAIN }),
         ..Modules::PLAIN
     },
     positions: Positions::Are(PositionEmbedding::None),

@@ -16,7 +16,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
         tensor_plan: None,
         takes_prefix: false,
         splits_tokens: false,
-        shape: Some(ShapeRule { mlp: MlpKind::Plain, states: &[MixerKind::Mamba2], ..ShapeRule::PLAIN }),
+        shape: Some(ShapeRule {
+            mlp: MlpKind::Plain,
+            states: &[MixerKind::Mamba2],
+            layers_of_states: LayersOfStates::OneEach,
+            ..ShapeRule::PLAIN
+        }),
         ..Modules::PLAIN
     },
     positions: Positions::Are(PositionEmbedding::None),

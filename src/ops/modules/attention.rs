@@ -362,7 +362,24 @@ impl Attention {
             let both = Dim("query and gate", d.1.saturating_mul(2));
             [tape.form([with.b(), with.s(), heads, both]), tape.form([with.b(), with.s(), columns(heads)])]
         });
-        Self { query, joined, keys, values, output, norms, rotary, rotation, core, scales_values, scales_keys, gate, repeats, shapes, several, rows }
+        Self {
+            query,
+            joined,
+            keys,
+            values,
+            output,
+            norms,
+            rotary,
+            rotation,
+            core,
+            scales_values,
+            scales_keys,
+            gate,
+            repeats,
+            shapes,
+            several,
+            rows,
+        }
     }
 
     /// Keys and values: `2 · k · d` elements.

@@ -71,15 +71,26 @@ const AS_RUN: Norms =
     [(0, "Input norm"), (2, "Post-attention norm"), (1, "Pre-feed-forward norm"), (3, "Post-feed-forward norm")];
 
 /// The norms of a model's blocks.
-fn norms_of(model: &ModelConfig) -> &'static Norms {
-    let as_run = matches!(model.family.modules().block, BlockLayout::Sandwich | BlockLayout::NormsBehind);
-    if as_run { &AS_RUN } else { &FURTHER_BEHIND }
+fn norms_of(model: &ModelConfig, attends: bool) -> &'static Norms {
+    match block_of(model, attends) {
+        BlockLayout::Sandwich | BlockLayout::NormsBehind => &AS_RUN,
+        _ => &FURTHER_BEHIND,
+    }
+}
+
+/// How a block is put together that has attention, or has none.
+fn block_of(model: &ModelConfig, attends: bool) -> BlockLayout {
+    match (model.family.modules().block, attends) {
+        (BlockLayout::NormsBehindAttention, true) => BlockLayout::NormsBehind,
+        (BlockLayout::NormsBehindAttention, false) => BlockLayout::PreNorm,
+        (own, _) => own,
+    }
 }
 
 /// True if a block has the norm of that place, where both its halves are there.
-fn has_norm(model: &ModelConfig, place: usize) -> bool {
+fn has_norm(model: &ModelConfig, attends: bool, place: usize) -> bool {
     let number = u64::try_from(place).unwrap_or(u64::MAX);
-    match model.family.modules().block {
+    match block_of(model, attends) {
         BlockLayout::Sandwich => true,
         BlockLayout::NormsBehind => place >= 2,
         _ => model.norms_per_block > number,
@@ -101,10 +112,11 @@ impl Decoder {
         // The norms of even places belong to attention, the others to the feed-forward layer.
         let halves = [kind.mixer || attention.is_some(), mlp.is_some()];
         let mut norms = [None; 4];
-        for (place, name) in *norms_of(build.model()) {
+        let names = norms_of(build.model(), attention.is_some());
+        for (place, name) in *names {
             let half = halves.get(place % 2).copied().unwrap_or(true);
             build.tape.at(name, sources::PYTORCH_AUTOGRAD);
-            if let Some(norm) = norms.get_mut(place).filter(|_| half && has_norm(build.model(), place)) {
+            if let Some(norm) = norms.get_mut(place).filter(|_| half && has_norm(build.model(), attention.is_some(), place)) {
                 *norm = Some(Norm::new(build, build.with.h(), build.shapes.rows));
             }
         }
@@ -113,7 +125,7 @@ impl Decoder {
         let returns_probabilities = modules.returns_probabilities;
         let wide = modules.residual_in_fp32.then_some(build.format);
         let scales_branches = modules.scales_branches;
-        Self { scales_branches, wide, state, attention, mlp, norms, names: norms_of(build.model()), parallel, returns_probabilities }
+        Self { scales_branches, wide, state, attention, mlp, norms, names, parallel, returns_probabilities }
     }
 
     /// What attention, a state, or both side by side contribute. Blocks without either, and with a state that is only counted, run for
@@ -194,7 +206,8 @@ impl Block for Decoder {
         if self.parallel {
             return (self.side_by_side(tape, residual, tables), None);
         }
-        let branches = self.scales_branches.then(|| self.side_by_state(tape, &self.normed(tape, 0, residual), tables)).flatten();
+        let scales = self.scales_branches && self.state.as_ref().is_some_and(Mixing::is_run);
+        let branches = scales.then(|| self.side_by_state(tape, &self.normed(tape, 0, residual), tables)).flatten();
         let (residual, weights) = match &branches {
             Some([state, attention]) => {
                 (residual.clone().add(state.clone().add(attention.clone())).named("attention residual"), None)

@@ -21,8 +21,8 @@ use super::norm::Norm;
 use super::tables::Tables;
 use super::{Build, FP32, Linear, Shapes, Split};
 use crate::config::{
-    AttentionKernel, EmbeddingScale, Float8, Keys, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds, Recompute,
-    RotaryTables,
+    AttentionKernel, EmbeddingScale, Float8, Keys, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds,
+    Recompute, RotaryTables,
 };
 use crate::ops::builder::Lowering;
 use crate::ops::tape::{Form, Kept, Param, SCALE, Tape, Var};
@@ -394,6 +394,7 @@ impl Ends {
         let mut given = tables.clone();
         if model.kind_of(layer).keys == Keys::None {
             given.mask = None;
+            given.rotary = given.rotary.filter(|_| self.modules.hands_rotary_to_states);
         }
         if !self.modules.hands_on_positions {
             given.positions = None;

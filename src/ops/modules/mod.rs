@@ -83,7 +83,9 @@ fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
         BlockLayout::JointByHead => Box::new(neox::Neox::new(build)),
         BlockLayout::JointByGroup => Box::new(falcon::Falcon::new(build)),
         BlockLayout::OwnOrder => Box::new(dense::Dense::new(build, layer)),
-        BlockLayout::PreNorm | BlockLayout::Sandwich | BlockLayout::NormsBehind => Box::new(decoder::Decoder::new(build, layer)),
+        BlockLayout::PreNorm | BlockLayout::Sandwich | BlockLayout::NormsBehind | BlockLayout::NormsBehindAttention => {
+            Box::new(decoder::Decoder::new(build, layer))
+        }
     }
 }
 

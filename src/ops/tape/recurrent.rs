@@ -8,12 +8,8 @@ use super::{Form, Order, Tape, Var};
 use crate::units::DType;
 
 /// `exp(x)`.
-pub(crate) const EXP: Function = Function {
-    name: "exponential",
-    save: Save::Output,
-    rule: Rule::Unary { temporaries: 0, elementwise: true },
-    in_fp32: true,
-};
+pub(crate) const EXP: Function =
+    Function { name: "exponential", save: Save::Output, rule: Rule::Unary { temporaries: 0, elementwise: true }, in_fp32: true };
 
 /// `x.cumsum(-1)`: backward turns the gradient round, sums along it, and turns it back.
 pub(crate) const RUNNING_SUM: Function = Function {

@@ -20,6 +20,7 @@ const ROWS: &[&str] = &[
     include_str!("../../data/measured/granitemoehybrid.jsonl"),
     include_str!("../../data/measured/nemotron_h.jsonl"),
     include_str!("../../data/measured/mamba2.jsonl"),
+    include_str!("../../data/measured/olmo_hybrid.jsonl"),
     include_str!("../../data/measured/falcon_h1.jsonl"),
 ];
 

@@ -107,9 +107,17 @@ const RECORDED_ANEW: &[(&str, &str)] = &[
     ("&m=qwen3-next-80b", GATE),
     ("&m=qwen3.5-35b-a3b", GATE),
     ("&m=opt-350m", "FLOPs: its head is 512 wide, with a product before and behind the blocks, in place of one of 1,024"),
+    ("m=lfm2-", STATES),
+    ("m=qwen3-next-80b", STATES),
+    ("m=qwen3.5-", STATES),
+    ("m=codestral-mamba", STATES),
+    ("m=nemotron-nano-9b-v2", STATES),
+    ("m=granite4-", GRANITE_4),
     ("do=tune", "FLOPs: adapters' products are counted, and a score's head has one column in place of the vocabulary"),
 ];
 const OWN: &str = "modules of its own, which rows of the memory tracker meet to the byte; no longer assumed";
+const STATES: &str = "layers that keep a state are trained, by modules of their own";
+const GRANITE_4: &str = "modules of its own: gate and up in one matrix, factors, no rotation where the file says so";
 const LATENT: &str = "FLOPs: values of latent attention are counted at their own width in place of the queries'";
 const GATE: &str = "FLOPs: the shared experts' gate of one column is counted";
 
@@ -230,6 +238,7 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=solar-open",
     "fam=olmo3",
     "fam=lfm2",
+    "fam=olmo-hybrid",
     "fam=falcon-h1",
     "fam=lfm2-moe",
     "fam=qwen3-next",

@@ -83,7 +83,10 @@ impl ChunkScan {
                 more_ends: tape.form([of_sequences, more]),
             },
             pairs: [tape.form([all, size, seen]), tape.form([size, seen])],
-            pairs_of_chunks: [tape.form([of_sequences, more, Dim("chunks before", more.1)]), tape.form([more, Dim("chunks before", more.1)])],
+            pairs_of_chunks: [
+                tape.form([of_sequences, more, Dim("chunks before", more.1)]),
+                tape.form([more, Dim("chunks before", more.1)]),
+            ],
             states: [
                 tape.form([all, sizes.state, sizes.head]),
                 tape.form([b, one, h, state]),
@@ -137,10 +140,8 @@ impl ChunkScan {
             last.less(sums.clone(), self.numbers.chunks).apply(EXP).named("decays to the end")
         };
         let faded = input.clone().mul(rest.clone()).named("faded inputs");
-        let states = matrix(&faded, self.inputs.matrices, copies).matrices_of_columns(
-            matrix(&values, self.values.matrices, copies_values),
-            self.states[0],
-        );
+        let states = matrix(&faded, self.inputs.matrices, copies)
+            .matrices_of_columns(matrix(&values, self.values.matrices, copies_values), self.states[0]);
         let (starts, _held) = self.between(tape, states, &sums);
         let out = sums.clone().apply(EXP).named("decays from the start");
         let seen = matrix(&readout, self.inputs.matrices, copies).matrices(

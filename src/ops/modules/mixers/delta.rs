@@ -1,5 +1,6 @@
 //! Linear attention by the gated delta rule (`Qwen3NextGatedDeltaNet` in `models/qwen3_next/modeling_qwen3_next.py`,
-//! `Qwen3_5GatedDeltaNet` in `models/qwen3_5/modeling_qwen3_5.py`).
+//! `Qwen3_5GatedDeltaNet` in `models/qwen3_5/modeling_qwen3_5.py`, `OlmoHybridGatedDeltaNet` in
+//! `models/olmo_hybrid/modeling_olmo_hybrid.py`).
 
 use super::super::state::{Sizes, source};
 use super::super::{Build, FP32, Linear};
@@ -16,6 +17,8 @@ use crate::units::DType;
 enum Inputs {
     /// Queries, keys and values by one matrix; gate, strength and decay by one each.
     Apart([Linear; 4]),
+    /// Queries, keys, values, decay, strength and gate by one matrix each.
+    OneEach([Linear; 3], [Linear; 3]),
     /// All but strength and decay by one matrix, whose columns lie by heads of keys, and these by another.
     ByKeyHead([Linear; 2]),
 }
@@ -87,11 +90,18 @@ impl Delta {
         let (sizes, source) = (Sizes::of(build.with, mixer), source(mixer.kind));
         let forms = Forms::new(build, &sizes, mixer);
         build.tape.at("State", source);
-        let [step, decay] = ["step's bias", "decay"].map(|name| build.vector(name, sizes.heads));
+        let step = build.vector("step's bias", sizes.heads);
+        let projections = build.model().family.modules().state_projections;
+        // Made in fp32 where every projection is a matrix of its own (`olmo_hybrid`).
+        let own = if projections == StateProjections::OneEach { build.in_format(FP32) } else { *build };
+        let decay = own.vector("decay", sizes.heads);
         let all = Dim("columns of the convolution", mixer.conv_dim());
         let convolution = build.parameter("convolution", [all, sizes.kernel]);
-        let joined = build.model().family.modules().state_projections == StateProjections::ByKeyHead;
-        let early = joined.then(|| Inputs::by_key_head(build, &sizes, all, source));
+        let early = match projections {
+            StateProjections::ByKeyHead => Some(Inputs::by_key_head(build, &sizes, all, source)),
+            StateProjections::OneEach => Some(Inputs::one_each(build, &sizes, source)),
+            StateProjections::Apart => None,
+        };
         build.tape.at("State", source);
         let rows = build.tape.form([build.with.b(), build.with.s(), sizes.heads, Dim("row", 1)]);
         let norm = GatedNorm::new(build, sizes.head, rows);
@@ -108,24 +118,55 @@ impl Delta {
         tape.at("State", self.source);
         let convolved = convolved(&mixed, (self.convolution, None), self.forms.padded);
         drop(mixed);
+        // A slice of all tokens is one all the same.
+        let convolved = if self.has_one_each() { convolved.slice(self.forms.turned) } else { convolved };
         let mixed = convolved.swap(self.forms.mixed, true);
         let [keys, values] = self.forms.columns;
         let [query, key, value] = mixed.clone().split([keys, keys, values]);
         drop(parts);
         let [of_keys, of_values] = self.forms.heads;
         let (query, key, value) = (query.view(of_keys), key.view(of_keys), value.view(of_values));
-        let beta = strength.clone().apply(SIGMOID).named("strength of an update");
+        let beta = match &strength {
+            Some(strength) => strength.clone().apply(SIGMOID),
+            None => self.numbers(x, 1).apply(SIGMOID).apply(SCALE),
+        };
+        let beta = beta.named("strength of an update");
         let rate = tape.read(self.decay).cast(FP32).apply(EXP).apply(SCALE);
-        let steps = decay.clone().cast(FP32).add(tape.read(self.step)).apply(SOFTPLUS);
+        let decay = decay.clone().unwrap_or_else(|| self.numbers(x, 0));
+        let steps = decay.cast(FP32).add(tape.read(self.step)).apply(SOFTPLUS);
         let decays = rate.mul(steps).named("decays");
         let core = self.rule.run(tape, [&query, &key, &value, &decays, &beta]);
         let core = if core.dtype() == DType::Fp32 && self.forms.copies { core.copy() } else { core };
         let core = core.ordered(Order::Plain);
+        let gate = gate.unwrap_or_else(|| self.late_gate(x));
         let gate = if self.copies_gate() { gate.copy() } else { gate };
         let normed = self.norm.run(&core, &gate);
         drop(core);
         tape.at("Projection out of the state", self.source);
         self.output.run(&normed.in_parts(self.forms.columns[1]))
+    }
+
+    /// Whether every projection is a matrix of its own.
+    const fn has_one_each(&self) -> bool {
+        matches!(self.inputs, Inputs::OneEach(..))
+    }
+
+    /// Decay (0) or strength (1) of each head, projected when it is read.
+    fn numbers<'t>(&self, x: &Var<'t>, number: usize) -> Var<'t> {
+        let [batch, heads, _] = self.forms.several;
+        let made = match &self.inputs {
+            Inputs::OneEach(_, narrow) => narrow.get(number).unwrap_or(&narrow[0]).run(x),
+            Inputs::Apart(_) | Inputs::ByKeyHead(_) => x.clone(),
+        };
+        if batch && heads { made.view(self.forms.numbers) } else { made }
+    }
+
+    /// The gate, projected behind the rule.
+    fn late_gate<'t>(&self, x: &Var<'t>) -> Var<'t> {
+        match &self.inputs {
+            Inputs::OneEach(_, [.., gate]) => gate.run(x).named("gate").view(self.forms.rows),
+            Inputs::Apart(_) | Inputs::ByKeyHead(_) => x.clone(),
+        }
     }
 
     /// Heads of a gate that lies among the columns of a single key head are no rows of one matrix.
@@ -144,9 +185,9 @@ pub(super) fn convolved<'t>(x: &Var<'t>, weight: (Param, Option<Param>), padded:
 /// Hidden states, projected; `parts` keep their names until the convolution is done, `held` to the end.
 struct Projected<'t> {
     mixed: Var<'t>,
-    gate: Var<'t>,
-    strength: Var<'t>,
-    decay: Var<'t>,
+    gate: Option<Var<'t>>,
+    strength: Option<Var<'t>>,
+    decay: Option<Var<'t>>,
     parts: Vec<Var<'t>>,
     held: Vec<Var<'t>>,
 }
@@ -163,6 +204,22 @@ impl Inputs {
             linear("state strength weight", sizes.heads, narrow),
             linear("state decay weight", sizes.heads, narrow),
         ])
+    }
+
+    fn one_each(build: &Build<'_>, sizes: &Sizes, source: Source) -> Self {
+        build.tape.at("Projection into the state", source);
+        let linear = |name, width| {
+            let form = build.tape.form([build.with.b(), build.with.s(), width]);
+            build.linear((name, None), (width, sizes.hidden), form)
+        };
+        let wide = [
+            linear("state query weight", sizes.keys),
+            linear("state key weight", sizes.keys),
+            linear("state value weight", sizes.inner),
+        ];
+        let narrow = ["state decay weight", "state strength weight"].map(|name| linear(name, sizes.heads));
+        let [decay, strength] = narrow;
+        Self::OneEach(wide, [decay, strength, linear("state gate weight", sizes.inner)])
     }
 
     fn by_key_head(build: &Build<'_>, sizes: &Sizes, all: Dim, source: Source) -> Self {
@@ -186,8 +243,14 @@ impl Inputs {
                     let made = linear.run(x);
                     if batch && heads { made.view(forms.numbers) } else { made }
                 };
-                let strength = numbers(strength);
-                Projected { mixed, gate, strength, decay: numbers(decay), parts: Vec::new(), held: Vec::new() }
+                let strength = Some(numbers(strength));
+                let decay = Some(numbers(decay));
+                Projected { mixed, gate: Some(gate), strength, decay, parts: Vec::new(), held: Vec::new() }
+            }
+            Self::OneEach([query, key, value], _) => {
+                let parts = [query, key, value].map(|linear| linear.run(x));
+                let mixed = Var::joined([&parts[0], &parts[1], &parts[2]], forms.mixed).swap(forms.turned, true);
+                Projected { mixed, gate: None, strength: None, decay: None, parts: Vec::new(), held: Vec::new() }
             }
             Self::ByKeyHead([wide, narrow]) => {
                 let (wide, narrow) = (wide.run(x), narrow.run(x));
@@ -206,6 +269,7 @@ impl Inputs {
                 let key = together(key, of_keys, key_heads);
                 let value = together(value, of_values, key_heads && !shared);
                 let mixed = Var::joined([&query, &key, &value], forms.mixed).swap(forms.turned, true);
+                let (gate, strength, decay) = (Some(gate), Some(strength), Some(decay));
                 Projected { mixed, gate, strength, decay, parts: vec![query, key, value], held: vec![wide, narrow] }
             }
         }

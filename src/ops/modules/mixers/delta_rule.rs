@@ -1,8 +1,8 @@
 //! The gated delta rule in chunks of tokens (`torch_chunk_gated_delta_rule` in `models/qwen3_next/modeling_qwen3_next.py`, the same in
 //! `qwen3_5` and `olmo_hybrid`): within a chunk a triangular system, from chunk to chunk a state.
 
-use super::super::{Build, FP32};
 use super::super::state::Sizes;
+use super::super::{Build, FP32};
 use crate::ops::tape::{EXP, Form, Order, RSQRT, RUNNING_SUM, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::units::DType;

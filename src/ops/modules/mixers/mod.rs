@@ -37,11 +37,13 @@ impl Mixing {
             MixerKind::Lfm2 => Self::ShortConv(ShortConv::new(build, mixer)),
             MixerKind::Qwen3Next => Self::Delta(Box::new(Delta::new(build, mixer))),
             MixerKind::Mamba2 | MixerKind::FalconH1 => Self::Mamba2(Box::new(Mamba2::new(build, mixer))),
-            MixerKind::Mamba
-            | MixerKind::Jamba
-            | MixerKind::KimiLinear
-            | MixerKind::Minimax => counted(),
+            MixerKind::Mamba | MixerKind::Jamba | MixerKind::KimiLinear | MixerKind::Minimax => counted(),
         }
+    }
+
+    /// Whether it runs, instead of being counted alone.
+    pub const fn is_run(&self) -> bool {
+        !matches!(self, Self::Counted(_))
     }
 
     /// Its contribution, unless its products are only counted.
