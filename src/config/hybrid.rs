@@ -47,6 +47,8 @@ pub struct Mixer {
     pub conv_kernel: u64,
     /// Width of the step's narrow projection (`mamba_dt_rank`); Mamba and Jamba only.
     pub time_step_rank: u64,
+    /// Tokens that are computed at once in training (`chunk_size`, `mamba_chunk_size`); Mamba 2 only.
+    pub chunk_size: u64,
     /// Whether the state is kept in fp32 rather than in the format of activations (`mamba_ssm_dtype`; always with Kimi Linear).
     pub fp32_state: bool,
 }
@@ -257,6 +259,18 @@ impl Hybrid {
     pub fn has_other_heads_alone(&self) -> bool {
         let joint = self.other_heads.as_ref().is_some_and(|other| other.attention_k_eq_v);
         !joint && *self == Self { v_head_dim: self.v_head_dim, other_heads: self.other_heads.clone(), ..Self::default() }
+    }
+
+    /// True if layers keep a state of one of these kinds, in place of attention or beside it, and differ in nothing else.
+    pub fn has_states_alone(&self, kinds: &[MixerKind]) -> bool {
+        let own = Self {
+            mixer: self.mixer.clone(),
+            attention_layers: self.attention_layers.clone(),
+            feed_forward_layers: self.feed_forward_layers.clone(),
+            attention_output_gate: self.attention_output_gate,
+            ..Self::default()
+        };
+        self.mixer.as_ref().is_some_and(|mixer| kinds.contains(&mixer.kind)) && *self == own
     }
 
     /// Whether it has several residual streams, and at most keys and values that layers share beside.

@@ -33,12 +33,12 @@ pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
 pub use modules::{
     BlockLayout, Division, EmbeddingScale, ExpertModules, FamilyChoice, FeedForwardStyle, GgufRules, LinearBiases, LinearStyle,
     Measured, Modules, NormStyle, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores,
-    RouterWeights, SinkStyle, TensorPlan,
+    RouterWeights, SinkStyle, StateProjections, TensorPlan,
 };
 pub use precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 pub use run::{AttentionKernel, Dispatch, Evaluation, LengthMix, Loss, Recompute, Run, ServingRun, Texts, TrainingRun};
 pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work};
-pub use shape::{ExpertsRule, ShapeRule};
+pub use shape::{ExpertsRule, LayersOfStates, ShapeRule};
 pub use speed::{Narrow, Overlap, ProductFormat, Speed};
 pub use tower::{Tower, TowerBuffer, TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes};
 pub use tuning::{BaseFormat, Method, Objective, Rollout, Targets, Tuning};

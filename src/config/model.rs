@@ -37,6 +37,8 @@ pub enum PositionEmbedding {
     Rotary,
     /// Linear biases on the scores (BLOOM), no parameters.
     Alibi,
+    /// None: other layers know the order of tokens.
+    None,
 }
 
 /// A decoder-only transformer, with the keys of a Hugging Face `config.json`. All sizes are at least 1.

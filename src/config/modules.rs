@@ -25,14 +25,14 @@ pub struct Modules {
     pub feed_forward: FeedForwardStyle,
     /// Experts and their router.
     pub experts: ExpertModules,
+    /// Projections into a state by the gated delta rule.
+    pub state_projections: StateProjections,
     /// How queries and keys are rotated.
     pub rotation: RotationStyle,
     /// Tables of rotary cosines and sines.
     pub rotary_tables: RotaryTables,
     /// Sliding layers have rotary tables of their own.
     pub tables_for_each_kind: bool,
-    /// Each sequence of a batch has rotary tables of its own: images take up positions in it.
-    pub tables_for_each_sequence: bool,
     /// Sliding layers have a mask of their own; without it all layers share one.
     pub mask_for_each_kind: bool,
     /// Frequencies of rotary tables are registered once more, for tables that nobody makes.
@@ -43,6 +43,10 @@ pub struct Modules {
     pub linear_biases: LinearBiases,
     /// Where positions come from.
     pub position_ids: PositionIds,
+    /// Blocks are handed position ids, which they do not read.
+    pub hands_on_positions: bool,
+    /// Layers that keep a state in place of attention are handed rotary tables, which they do not read.
+    pub hands_rotary_to_states: bool,
     /// The factor on embedded tokens.
     pub embedding_scale: EmbeddingScale,
     /// Queries are scaled before their product with keys, and the product once more.
@@ -55,10 +59,18 @@ pub struct Modules {
     pub subtracts_largest_score: bool,
     /// The output of each half is scaled before it is added.
     pub scales_residuals: bool,
+    /// Factors stand before and behind attention and state, on keys, on each column into the state, and in the feed-forward layer.
+    pub scales_branches: bool,
     /// Logits are scaled.
     pub scales_logits: bool,
+    /// The residual stream is in fp32 behind the first block; norms and the head read casts of it (`residual_in_fp32`).
+    pub residual_in_fp32: bool,
+    /// Logits are cast to fp32 as they are made, so that those of 16 bits are let go.
+    pub casts_logits: bool,
     /// Attention and feed-forward beside it are added to each other before they are added to the residual stream.
     pub adds_branches_first: bool,
+    /// Blocks return attention's probabilities, which are held until the next block has returned.
+    pub returns_probabilities: bool,
     /// Attention's input and output keep their names until the block ends.
     pub holds_attention: bool,
     /// Norms are registered before the layers that stand before them: a block's first one before its feed-forward layer, the final one
@@ -94,23 +106,29 @@ impl Modules {
         projections: Projections::Separate,
         feed_forward: FeedForwardStyle::Separate,
         experts: ExpertModules::PLAIN,
+        state_projections: StateProjections::Apart,
         rotation: RotationStyle::Whole,
         rotary_tables: RotaryTables::Whole,
         tables_for_each_kind: false,
-        tables_for_each_sequence: false,
         mask_for_each_kind: true,
         registers_spare_frequencies: false,
         sinks: SinkStyle::Column,
         linear_biases: LinearBiases::InPlaceOfPositions,
         position_ids: PositionIds::Counted,
+        hands_on_positions: true,
+        hands_rotary_to_states: true,
         embedding_scale: EmbeddingScale::None,
         scales_queries: false,
         softmax_in_fp32: true,
         scales_values: false,
         subtracts_largest_score: false,
         scales_residuals: false,
+        scales_branches: false,
         scales_logits: false,
+        residual_in_fp32: false,
+        casts_logits: false,
         adds_branches_first: false,
+        returns_probabilities: false,
         holds_attention: false,
         registers_norms_first: false,
         norms_follow_without_final: false,
@@ -152,6 +170,8 @@ pub enum BlockLayout {
     Sandwich,
     /// A norm behind each half alone.
     NormsBehind,
+    /// As [`Self::NormsBehind`] where a layer has attention, as [`Self::PreNorm`] where it keeps a state.
+    NormsBehindAttention,
     /// Dense parts with choices of their own, one after the other or side by side: joint projections, scaled queries and sums, partly
     /// rotated heads.
     OwnOrder,
@@ -181,6 +201,8 @@ pub enum NormStyle {
     ScaledAfterCast,
     /// Scaled in fp32, then cast back (`GptOssRMSNorm`, `Olmo2RMSNorm`).
     ScaledInFp32,
+    /// Scaled in fp32 by a copy of the scale, then cast back (`NemotronHRMSNorm`).
+    ScaledByCopy,
     /// fp32 inside, cast back, without a scale (`NanoChatRMSNorm`).
     Unscaled,
     /// All in fp32, scaled by one plus the weight (`Gemma2RMSNorm`).
@@ -229,6 +251,17 @@ pub enum FeedForwardStyle {
     InLine,
 }
 
+/// Projections into a state by the gated delta rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateProjections {
+    /// Queries, keys and values by one matrix; gate, strength and decay by one each.
+    Apart,
+    /// Each by a matrix of its own; the gate behind the rule, and updates twice as strong.
+    OneEach,
+    /// All but strength and decay by one matrix, whose columns lie by heads of keys, and these by another.
+    ByKeyHead,
+}
+
 /// How the router scores experts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouterScores {
@@ -240,6 +273,8 @@ pub enum RouterScores {
     SoftmaxOfPickedInFp32,
     /// Sigmoids, corrected for the choice alone.
     CorrectedSigmoid,
+    /// As [`Self::CorrectedSigmoid`], in the scores' format, and scaled.
+    CorrectedSigmoidAsScored,
     /// A softmax over all experts, corrected for the choice alone by a parameter that never learns; in fp32 under autocast too.
     CorrectedSoftmax,
 }
@@ -331,6 +366,8 @@ pub enum RotaryTables {
     InFp32,
     /// One table of complex numbers.
     Complex,
+    /// As wide as what is rotated, for each sequence, put together from tables of time, height and width.
+    OfGrids,
 }
 
 /// How attention sinks enter.
@@ -366,6 +403,8 @@ pub enum PositionIds {
     Buffer,
     /// One list for each sequence, counted from its tokens; beside the buffers of [`Self::Buffer`].
     FromTokens,
+    /// Nowhere: models without attention count no positions, and make no masks.
+    Nowhere,
 }
 
 /// The factor on embedded tokens.

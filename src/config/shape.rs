@@ -1,6 +1,6 @@
 //! The shapes that a family's modules can take.
 
-use super::{MlpKind, ModelConfig, Normalization};
+use super::{Hybrid, MixerKind, MlpKind, ModelConfig, Normalization};
 
 /// Whether modules have experts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,19 @@ pub enum ExpertsRule {
     Optional,
     /// They may have some, of whatever kind.
     Any,
+}
+
+/// What a layer is made of, where some keep a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LayersOfStates {
+    /// Attention or a state, and a feed-forward layer.
+    InPlaceOfAttention,
+    /// Attention, a state and a feed-forward layer.
+    BesideAttention,
+    /// A state.
+    Alone,
+    /// Attention, a state or a feed-forward layer.
+    OneEach,
 }
 
 /// The shapes that modules can take.
@@ -45,6 +58,12 @@ pub struct ShapeRule {
     pub other_heads: bool,
     /// There are several residual streams.
     pub altup: bool,
+    /// Some layers have a state of one of these kinds in place of attention, or beside it.
+    pub states: &'static [MixerKind],
+    /// What a layer is made of, in models some of whose layers keep a state.
+    pub layers_of_states: LayersOfStates,
+    /// Attention's output has a gate that is made with the queries.
+    pub gates_attention: bool,
     /// It is an encoder.
     pub encoder: bool,
 }
@@ -65,6 +84,9 @@ impl ShapeRule {
         sinks: false,
         other_heads: false,
         altup: false,
+        states: &[],
+        layers_of_states: LayersOfStates::InPlaceOfAttention,
+        gates_attention: false,
         encoder: false,
     };
 
@@ -75,14 +97,33 @@ impl ShapeRule {
     pub fn fits(&self, model: &ModelConfig) -> bool {
         let layers = match &model.hybrid {
             Some(hybrid) if self.altup => hybrid.has_streams_alone(),
+            Some(hybrid) if !self.states.is_empty() => {
+                hybrid.has_states_alone(self.states)
+                    && self.fits_layers(model, hybrid)
+                    && hybrid.attention_output_gate == self.gates_attention
+                    && (model.qk_norm || !self.gates_attention)
+            }
             Some(hybrid) => self.other_heads && hybrid.has_other_heads_alone(),
-            None => !self.altup,
+            None => !self.altup && !self.gates_attention,
         };
         layers
             && model.encoder.is_some() == self.encoder
             && self.fits_feed_forward(model)
             && self.fits_norms(model)
             && self.fits_attention(model)
+    }
+
+    /// Whether layers are made of what the modules put together.
+    fn fits_layers(&self, model: &ModelConfig, hybrid: &Hybrid) -> bool {
+        let keeps = |layer| hybrid.mixer.as_ref().is_some_and(|mixer| mixer.layers.contains(layer));
+        let attends = |layer| hybrid.attention_layers.contains(layer);
+        let feeds = |layer| hybrid.feed_forward_layers.contains(layer);
+        (0..model.num_hidden_layers).all(|layer| match self.layers_of_states {
+            LayersOfStates::InPlaceOfAttention => keeps(layer) != attends(layer) && feeds(layer),
+            LayersOfStates::BesideAttention => keeps(layer) && attends(layer) && feeds(layer),
+            LayersOfStates::Alone => keeps(layer) && !attends(layer) && !feeds(layer),
+            LayersOfStates::OneEach => [keeps(layer), attends(layer), feeds(layer)].into_iter().filter(|has| *has).count() == 1,
+        })
     }
 
     fn fits_feed_forward(&self, model: &ModelConfig) -> bool {

@@ -233,6 +233,8 @@ rules! {
         "Pipeline stages of a model with several residual streams are not modelled; use 1 stage";
     STREAMS_TUNED: PEFT,
         "Adapters, frozen layers and learned prompts are not modelled for several residual streams; choose full fine-tuning";
+    STATES_OTHERWISE: PYTORCH_AUTOGRAD,
+        "Adapters, frozen layers, learned prompts and torch.compile are not modelled for layers that keep a state; choose full fine-tuning, not compiled";
     ENCODER_ELSEWHERE: PYTORCH_AUTOGRAD,
         "An encoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks alone; choose that stack, or another model";
     TOWER_ELSEWHERE: PYTORCH_AUTOGRAD,
@@ -445,6 +447,7 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let streams = job.model().altup().is_some();
     forbid(streams && layout.p() > 1, &|| Some(&STREAMS_IN_STAGES));
     forbid(streams && !run.tuning.is_full(), &|| Some(&STREAMS_TUNED));
+    forbid(job.model().mixer().is_some() && (!run.tuning.is_full() || run.compile), &|| Some(&STATES_OTHERWISE));
 }
 
 /// True if routers learn in fp32 beside weights of 16 bits.

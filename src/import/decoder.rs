@@ -302,6 +302,19 @@ fn positions(file: &mut Reader<'_>, rule: Positions) -> Result<(PositionEmbeddin
         Positions::LearnedPlus(rows) => return Ok((PositionEmbedding::Learned, rows)),
         Positions::AlibiOrRotary if file.flag("alibi", false)? => PositionEmbedding::Alibi,
         Positions::AlibiOrRotary => PositionEmbedding::Rotary,
+        Positions::RotaryUnlessNull => {
+            let nested = match file.peek("rope_parameters") {
+                Some(Value::Object(own)) => own.get("rope_theta"),
+                _ => None,
+            };
+            let null = nested == Some(&Value::Null) || (file.has("rope_theta") && file.peek("rope_theta").is_none());
+            if null { PositionEmbedding::None } else { PositionEmbedding::Rotary }
+        }
+        Positions::RotaryIfNamed => {
+            let named = matches!(file.peek("position_embedding_type"), Some(Value::Text(word)) if word == "rope");
+            file.without_effect(&["position_embedding_type"]);
+            if named { PositionEmbedding::Rotary } else { PositionEmbedding::None }
+        }
         Positions::BySwitches => {
             let (rope, alibi, learned) = (truth(file, "rope"), file.peek("alibi"), file.peek("learned_pos_emb"));
             let no = |value: Option<&Value>| matches!(value, Some(Value::Bool(false)));

@@ -4,7 +4,7 @@ use crate::models;
 use crate::units::is_of_a_word;
 
 /// Kinds without a family here whose usual spelling does not follow from their `model_type`.
-const SPELLINGS: [(&str, &str); 17] = [
+const SPELLINGS: [(&str, &str); 16] = [
     ("afmoe", "AFMoE"),
     ("bailing_moe", "Bailing MoE"),
     ("baichuan", "Baichuan"),
@@ -15,7 +15,6 @@ const SPELLINGS: [(&str, &str); 17] = [
     ("internlm2", "InternLM2"),
     ("internvl_chat", "InternVL"),
     ("kimi_k25", "Kimi K2.5"),
-    ("lfm2_moe", "LFM2 MoE"),
     ("lfm2_vl", "LFM2-VL"),
     ("llava", "LLaVA"),
     ("llava_next", "LLaVA-NeXT"),

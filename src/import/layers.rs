@@ -190,7 +190,7 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
     // A list of dense layers takes the place of those that are dense by default.
     let lists_dense = looks_at("mlp_only_layers") && file.has("mlp_only_layers");
     let mut first = if lists_dense { 0 } else { experts.first_dense };
-    for key in ["first_k_dense_replace", "moe_layer_start_index"].into_iter().filter(|key| looks_at(key)) {
+    for key in FIRSTS.into_iter().filter(|key| looks_at(key)) {
         if let Some(value) = file.peek(key) {
             first = number(key, value)?;
         }
@@ -221,10 +221,13 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
     compact((0..layers).map(has).collect())
 }
 
+/// Keys that state the first layer with experts.
+const FIRSTS: [&str; 3] = ["first_k_dense_replace", "moe_layer_start_index", "num_dense_layers"];
+
 /// Asks for the keys that say which layers have experts, where the file does not state them.
 fn ask(file: &mut Reader<'_>, experts: &Experts, first: u64) {
     let steps = STEPS.map(|key| (key, 1)).into_iter();
-    let firsts = ["first_k_dense_replace", "moe_layer_start_index"].map(|key| (key, first));
+    let firsts = FIRSTS.map(|key| (key, first));
     for (key, default) in steps.chain(firsts).filter(|(key, _)| experts.chosen_by.contains(key)) {
         if !file.has(key) {
             file.asks(key, Value::Whole(default), false);

@@ -20,6 +20,7 @@ mod quantization;
 mod reader;
 mod refuse;
 mod rotation;
+mod states;
 mod streams;
 mod tower;
 mod unread;

@@ -87,7 +87,7 @@ fn class(file: &Object, predicts_masked: bool) -> Option<String> {
 /// What the kind alone gives away.
 fn from_kind(model_type: &str) -> Option<&'static str> {
     let what = match model_type {
-        "bailing_hybrid" | "olmo_hybrid" => "layers of linear attention",
+        "bailing_hybrid" => "layers of linear attention",
         "albert" | "electra" | "deberta" | "deberta-v2" | "modernbert" | "nomic_bert" | "mpnet" => {
             "an encoder instead of a decoder"
         }
@@ -103,7 +103,7 @@ fn from_kind(model_type: &str) -> Option<&'static str> {
         | "dinov2"
         | "swin"
         | "convnext" => "a vision model's structure",
-        "zamba" | "zamba2" | "rwkv" | "recurrent_gemma" | "xlstm" | "lfm2_moe" => "state-space or recurrent layers",
+        "zamba" | "zamba2" | "rwkv" | "recurrent_gemma" | "xlstm" => "state-space or recurrent layers",
         "mllama" | "mllama_text_model" => "cross-attention",
         _ => return None,
     };

@@ -24,8 +24,6 @@ const HARMLESS: [(&str, &[&str]); 9] = [
     (
         "how training or a kernel goes about it",
         &[
-            "chunk_size",
-            "mamba_chunk_size",
             "chunk_size_feed_forward",
             "layerdrop",
             "decoder_layerdrop",
@@ -239,6 +237,7 @@ impl Counted<'_> {
                     ("absolute" | "learned" | "learned_absolute", PositionEmbedding::Learned)
                         | ("rope" | "rotary", PositionEmbedding::Rotary)
                         | ("alibi", PositionEmbedding::Alibi)
+                        | ("nope", PositionEmbedding::None)
                 )
             }
             Value::Whole(_) if name == "pad_vocab_size_multiple" => {

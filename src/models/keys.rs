@@ -41,6 +41,8 @@ pub(crate) enum Attends {
     Beside,
     /// Every so many-th (`full_attention_interval`).
     Every(u64),
+    /// Every so many-th, or else the last; files list the others.
+    EveryOrLast(u64),
     /// The first of two, then every second.
     Alternate,
     /// By a period and an offset (`attn_layer_period`, `attn_layer_offset`).
@@ -57,6 +59,8 @@ pub(crate) struct States {
     /// Heads, width of a head, heads of keys, width of a key, tokens of the convolution: the library's defaults, 0 where they follow
     /// from other sizes.
     pub sizes: [u64; 5],
+    /// Tokens that training computes at once where the file does not say.
+    pub chunk: u64,
     /// Attention's output has a gate.
     pub gate: bool,
     /// The state is kept in fp32 unless the file says otherwise.
@@ -68,7 +72,7 @@ pub(crate) struct States {
 impl States {
     /// Without a gate, in the format of activations.
     pub const fn of(kind: MixerKind, attends: Attends, sizes: [u64; 5]) -> Self {
-        Self { kind, attends, sizes, gate: false, fp32: false, prefix: "" }
+        Self { kind, attends, sizes, chunk: 256, gate: false, fp32: false, prefix: "" }
     }
 
     /// Of these names those that the kind's files have.

@@ -6,7 +6,7 @@ pub(super) use super::spec::{
 };
 pub(super) use crate::config::{
     BlockLayout, Division, EmbeddingScale, Encoder, ExpertModules, ExpertsRule, FamilyChoice, FeedForwardStyle, GgufRules,
-    HiddenAct, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind, Modules, NormStyle, Normalization, PositionEmbedding,
-    PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores, RouterWeights, ShapeRule, SinkStyle,
-    TensorPlan,
+    HiddenAct, LayersOfStates, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind, Modules, NormStyle, Normalization,
+    PositionEmbedding, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores, RouterWeights,
+    ShapeRule, SinkStyle, StateProjections, TensorPlan,
 };

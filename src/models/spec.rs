@@ -71,6 +71,10 @@ pub(crate) enum Positions {
     LearnedPlus(u64),
     /// `alibi` or rotary.
     AlibiOrRotary,
+    /// Rotary where `position_embedding_type` says so, else none.
+    RotaryIfNamed,
+    /// Rotary, unless the file's base of rotation is null.
+    RotaryUnlessNull,
     /// By the switches `rope`, `alibi` and `learned_pos_emb`.
     BySwitches,
 }

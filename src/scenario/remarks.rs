@@ -1,7 +1,8 @@
 //! Parts of a pasted file that the answer leaves out, in sentences that stand beside every answer.
 
 use super::keys::MORE;
-use super::{FieldId, Scenario, Value, field};
+use super::{FieldId, Mode, Scenario, Value, field};
+use crate::config::MixerKind;
 use crate::units::{grouped, to_f64};
 
 /// A sentence beside the answer.
@@ -24,6 +25,8 @@ pub enum RemarkKind {
     LeftOut,
     /// The vision tower lies in memory, and no image is counted.
     NoImages,
+    /// Kernels of other packages would take the place of what is counted.
+    Kernels,
     /// Keys were set that the model's family does not look at.
     NoEffect,
 }
@@ -43,6 +46,7 @@ impl RemarkKind {
             Self::NotCounted => "not_counted",
             Self::LeftOut => "left_out",
             Self::NoImages => "no_images",
+            Self::Kernels => "kernels",
             Self::NoEffect => "no_effect",
         }
     }
@@ -61,7 +65,22 @@ impl Scenario {
             text: format!("Without effect, as this model's family does not look at it: {}.", listed(&idle.join(","))),
         });
         let no_images = self.shape().tower.is_some().then(|| Remark { kind: RemarkKind::NoImages, text: NO_IMAGES.to_owned() });
-        said.into_iter().chain(left_out).chain(no_images).chain(idle).collect()
+        said.into_iter().chain(left_out).chain(no_images).chain(self.kernels_of_states()).chain(idle).collect()
+    }
+
+    /// What trains layers that keep a state: transformers' own code, whose tensors other packages' kernels do not keep.
+    fn kernels_of_states(&self) -> Option<Remark> {
+        let model = self.shape();
+        let kind = (self.mode() != Mode::Serve).then(|| model.mixer().map(|mixer| mixer.kind)).flatten()?;
+        let packages = match kind {
+            MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::Minimax => "`fla` and `causal-conv1d`",
+            MixerKind::Mamba | MixerKind::Jamba | MixerKind::Mamba2 | MixerKind::FalconH1 => "`mamba-ssm` and `causal-conv1d`",
+            MixerKind::Lfm2 => "`causal-conv1d`",
+        };
+        let text = format!(
+            "Layers that keep a state are counted as transformers' own PyTorch code trains them. Kernels of {packages}, which take its place where they are installed and keep less, are not modelled."
+        );
+        Some(Remark { kind: RemarkKind::Kernels, text })
     }
 }
 

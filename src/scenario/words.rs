@@ -86,7 +86,7 @@ words! {
     MemoryUnit: Gb = "gb", Gib = "gib";
     Normalization: LayerNorm = "layernorm", RmsNorm = "rmsnorm";
     MlpKind: Plain = "plain", Gated = "gated";
-    PositionEmbedding: Learned = "learned", Rotary = "rotary", Alibi = "alibi";
+    PositionEmbedding: Learned = "learned", Rotary = "rotary", Alibi = "alibi", None = "none";
     TrainingPrecision: Bf16Mixed = "bf16", Fp16Mixed = "fp16", Fp32 = "fp32", Bf16Pure = "bf16-pure",
         AmpBf16 = "amp-bf16", FsdpMixed = "fsdp-mixed";
     GradientDType: AsWeights = "as-weights", Fp32 = "fp32", Fp32Copy = "fp32-copy";

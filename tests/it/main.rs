@@ -22,6 +22,7 @@ mod models {
     mod hybrid;
     mod import;
     mod oom;
+    mod trained_states;
 }
 
 /// What a GPU does with memory.

@@ -1,5 +1,4 @@
-//! `bamba` (transformers 5.23, `models/bamba`): Mamba 2's layers, and attention in those that the file lists. It is served here,
-//! not trained.
+//! `bamba` (transformers 5.23, `models/bamba`): Mamba 2's layers, and attention in those that the file lists.
 
 use crate::models::prelude::*;
 
@@ -7,6 +6,17 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["bamba"],
     class: "Bamba",
+    modules: &Modules {
+        model_type: "bamba",
+        choice: FamilyChoice { rank: 604, word: "bamba", label: "Bamba" },
+        returns_probabilities: true,
+        tensor_plan: None,
+        takes_prefix: false,
+        splits_tokens: false,
+        shape: Some(ShapeRule { states: &[MixerKind::Mamba2], ..ShapeRule::PLAIN }),
+        ..Modules::PLAIN
+    },
+    rotary_percent: 50.0,
     sizes: Sizes::of([4096, 14_336], 32, 32, 128_000, 262_144).kv(8),
     attention_bias: ATTENTION_BIAS,
     output_bias: ATTENTION_BIAS,

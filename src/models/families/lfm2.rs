@@ -1,5 +1,4 @@
-//! `lfm2` (transformers 5.23, `models/lfm2`): short convolutions, and attention in the layers that the file lists. It is served
-//! here, not trained.
+//! `lfm2` (transformers 5.23, `models/lfm2`): short convolutions, and attention in the layers that the file lists.
 
 use crate::models::prelude::*;
 
@@ -8,6 +7,15 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["lfm2"],
     class: "Lfm2",
     labels: &[("lfm2", "LFM2")],
+    modules: &Modules {
+        model_type: "lfm2",
+        choice: FamilyChoice { rank: 600, word: "lfm2", label: "LFM2" },
+        tensor_plan: None,
+        takes_prefix: false,
+        splits_tokens: false,
+        shape: Some(ShapeRule { states: &[MixerKind::Lfm2], ..ShapeRule::PLAIN }),
+        ..Modules::PLAIN
+    },
     not_looked_at: &["block_mlp_init_scale", "block_out_init_scale"],
     further_widths_repeat_hidden: true,
     inner: InnerWidth::Stated(&["intermediate_size", "block_ff_dim"]),

@@ -1,4 +1,4 @@
-//! `mamba2` (transformers 5.23, `models/mamba2`): a state for every head. It is served here, not trained.
+//! `mamba2` (transformers 5.23, `models/mamba2`): a state for every head.
 
 use crate::models::prelude::*;
 
@@ -6,6 +6,19 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["mamba2"],
     class: "Mamba2",
+    modules: &Modules {
+        model_type: "mamba2",
+        choice: FamilyChoice { rank: 607, word: "mamba2", label: "Mamba 2" },
+        position_ids: PositionIds::Nowhere,
+        residual_in_fp32: true,
+        casts_logits: true,
+        tensor_plan: None,
+        takes_prefix: false,
+        splits_tokens: false,
+        shape: Some(ShapeRule { states: &[MixerKind::Mamba2], layers_of_states: LayersOfStates::Alone, ..ShapeRule::PLAIN }),
+        ..Modules::PLAIN
+    },
+    positions: Positions::Are(PositionEmbedding::None),
     not_looked_at: &["time_step_rank"],
     sizes: Sizes::of([4096, 1], 64, 128, 32_768, 4096).head(64),
     tied: false,

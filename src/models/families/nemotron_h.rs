@@ -1,5 +1,4 @@
-//! `nemotron_h` (transformers 5.23, `models/nemotron_h`): layers of a state, of attention or of a feed-forward layer alone. It
-//! is served here, not trained.
+//! `nemotron_h` (transformers 5.23, `models/nemotron_h`): layers of a state, of attention or of a feed-forward layer alone.
 
 use crate::models::prelude::*;
 
@@ -9,9 +8,27 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "NemotronH",
     labels: &[("nemotron_h", "Nemotron-H")],
     sizes: Sizes::of([4096, 21_504], 52, 32, 131_072, 4096).kv(8).head(128),
+    modules: &Modules {
+        model_type: "nemotron_h",
+        choice: FamilyChoice { rank: 606, word: "nemotron-h", label: "Nemotron-H" },
+        norm: NormStyle::ScaledByCopy,
+        casts_logits: true,
+        tensor_plan: None,
+        takes_prefix: false,
+        splits_tokens: false,
+        shape: Some(ShapeRule {
+            mlp: MlpKind::Plain,
+            states: &[MixerKind::Mamba2],
+            layers_of_states: LayersOfStates::OneEach,
+            ..ShapeRule::PLAIN
+        }),
+        ..Modules::PLAIN
+    },
+    positions: Positions::Are(PositionEmbedding::None),
     mlp: MlpKind::Plain,
     act: HiddenAct::Relu2,
     experts: Some(Experts { width: 7688, shared: 1, norm_topk: Flag::Key("norm_topk_prob", true), ..Experts::of(8, 2) }),
-    states: Some(States { fp32: true, ..States::of(MixerKind::Mamba2, Attends::MustBeListed, [128, 64, 8, 128, 4]) }),
+    states: Some(States { fp32: true, chunk: 128, ..States::of(MixerKind::Mamba2, Attends::MustBeListed, [128, 64, 8, 128, 4]) }),
+    rotary_percent: 100.0,
     ..super::bamba::FAMILY
 };

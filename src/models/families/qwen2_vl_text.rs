@@ -13,7 +13,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "qwen2_vl_text",
         choice: FamilyChoice { rank: 131, word: "qwen2vl", label: "Qwen2-VL" },
         position_ids: PositionIds::ForModelAlone,
-        tables_for_each_sequence: true,
+        rotary_tables: RotaryTables::OfGrids,
         ..*super::qwen2::FAMILY.modules
     },
     sizes: Sizes::of([8192, 29_568], 80, 64, 152_064, 32_768).kv(8),

@@ -7,6 +7,13 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["qwen3_5_moe_text", "qwen3_5_moe"],
     class: "Qwen3_5Moe",
+    modules: &Modules {
+        model_type: "qwen3_5_moe_text",
+        choice: FamilyChoice { rank: 603, word: "qwen3-5-moe", label: "Qwen3.5 MoE" },
+        state_projections: StateProjections::Apart,
+        rotary_tables: RotaryTables::OfGrids,
+        ..*super::qwen3_next::FAMILY.modules
+    },
     sizes: Sizes::of([2048, 0], 40, 16, 248_320, 32_768).kv(2).head(256),
     experts: Some(Experts {
         width: 512,

@@ -6,6 +6,14 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["qwen3_5_text", "qwen3_5"],
     class: "Qwen3_5",
+    modules: &Modules {
+        model_type: "qwen3_5_text",
+        choice: FamilyChoice { rank: 602, word: "qwen3-5", label: "Qwen3.5" },
+        state_projections: StateProjections::Apart,
+        rotary_tables: RotaryTables::OfGrids,
+        shape: Some(ShapeRule { states: &[MixerKind::Qwen3Next], gates_attention: true, ..ShapeRule::PLAIN }),
+        ..*super::qwen3_next::FAMILY.modules
+    },
     sizes: Sizes::of([4096, 12_288], 32, 16, 248_320, 32_768).kv(4).head(256),
     experts: None,
     ..super::qwen3_next::FAMILY

@@ -1,5 +1,5 @@
 //! `qwen3_next` (transformers 5.23, `models/qwen3_next`): three of four layers keep a state by the gated delta rule, attention
-//! has a gate, experts everywhere. It is served here, not trained.
+//! has a gate, experts everywhere.
 
 use crate::models::prelude::*;
 
@@ -8,7 +8,23 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["qwen3_next"],
     class: "Qwen3Next",
     labels: &[("qwen3_next", "Qwen3-Next")],
-    modules: &Modules::GENERIC,
+    modules: &Modules {
+        model_type: "qwen3_next",
+        choice: FamilyChoice { rank: 601, word: "qwen3-next", label: "Qwen3-Next" },
+        norm: NormStyle::OnePlusScale,
+        state_projections: StateProjections::ByKeyHead,
+        tensor_plan: None,
+        takes_prefix: false,
+        splits_tokens: false,
+        measured: Modules::PLAIN.measured,
+        shape: Some(ShapeRule {
+            experts: ExpertsRule::Any,
+            states: &[MixerKind::Qwen3Next],
+            gates_attention: true,
+            ..ShapeRule::PLAIN
+        }),
+        ..*super::qwen3::FAMILY.modules
+    },
     sizes: Sizes::of([2048, 5632], 48, 16, 151_936, 32_768).kv(2).head(256),
     rotary_percent: 25.0,
     window: Window::None,

@@ -12,7 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "qwen3_vl_text",
         choice: FamilyChoice { rank: 132, word: "qwen3vl", label: "Qwen3-VL" },
         measured: Modules::PLAIN.measured,
-        tables_for_each_sequence: true,
+        rotary_tables: RotaryTables::OfGrids,
         ..*super::qwen3::FAMILY.modules
     },
     ..super::qwen3::FAMILY

@@ -294,6 +294,10 @@ pub(super) struct Attention {
     core: Core,
     /// Values are multiplied by a constant.
     scales_values: bool,
+    /// Keys are scaled.
+    scales_keys: bool,
+    /// Queries come with a gate on the output: `[b, s, a, 2d]` of both, and the gate as `[b, s, a · d]`.
+    gate: Option<[Form; 2]>,
     /// Heads that share keys and values are given copies.
     repeats: bool,
     shapes: Shapes,
@@ -352,8 +356,30 @@ impl Attention {
         let rows = (in_rows(heads), in_rows(kv));
         let (core, shapes) = (Core::new(build).with_sinks(sinks), build.shapes);
         let scales_values = model.family.modules().scales_values;
+        let scales_keys = model.family.modules().scales_branches;
         let repeats = build.kernels().repeats_keys && kv.1 < heads.1;
-        Self { query, joined, keys, values, output, norms, rotary, rotation, core, scales_values, repeats, shapes, several, rows }
+        let gate = model.gates_attention().then(|| {
+            let both = Dim("query and gate", d.1.saturating_mul(2));
+            [tape.form([with.b(), with.s(), heads, both]), tape.form([with.b(), with.s(), columns(heads)])]
+        });
+        Self {
+            query,
+            joined,
+            keys,
+            values,
+            output,
+            norms,
+            rotary,
+            rotation,
+            core,
+            scales_values,
+            scales_keys,
+            gate,
+            repeats,
+            shapes,
+            several,
+            rows,
+        }
     }
 
     /// Keys and values: `2 · k · d` elements.
@@ -371,16 +397,22 @@ impl Attention {
         };
         let key = || made(&self.keys, "keys of an earlier layer");
         let queries = |q: Var<'t>| q.named("queries").heads(self.shapes.queries, self.several.0);
-        let keys = |k: Var<'t>| k.named("keys").heads(self.shapes.keys, self.several.1);
+        let keys = |k: Var<'t>| {
+            let k = k.named("keys").heads(self.shapes.keys, self.several.1);
+            if self.scales_keys { k.apply(SCALE).named("keys") } else { k }
+        };
         let value = || made(&self.values, "values of an earlier layer, or of the keys' matrix").named("values");
         let heads = |v: Var<'t>| {
             let v = v.heads(self.shapes.values, self.several.1);
             if self.scales_values { v.apply(SCALE).named("values") } else { v }
         };
+        let mut gate = None;
         let (q, k, v) = match &self.norms {
             _ if self.joined => self.taken_apart(x),
             Some((Place::Rows, query, key_norm)) => {
-                let q = query.run(&self.query.run(x).view(self.rows.0)).swap(self.shapes.queries, self.several.0);
+                let queries = self.queries(x, &mut gate);
+                let q = query.run(&queries).swap(self.shapes.queries, self.several.0);
+                drop(queries);
                 let k = key_norm.run(&key().view(self.rows.1)).swap(self.shapes.keys, self.several.1);
                 (q, k, heads(value()))
             }
@@ -408,9 +440,22 @@ impl Attention {
         };
         let (q, k) = self.normed_last(q, k);
         let (k, v) = self.of_every_head(tables.seen((k, v)));
-        let (output, weights) = self.core.run((&q, &k, &v), tables);
+        let (mut output, weights) = self.core.run((&q, &k, &v), tables);
+        if let Some(gate) = &gate {
+            output = output.mul(gate.clone().apply(SIGMOID)).named("gated attention output");
+        }
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         (self.output.run(&output), weights)
+    }
+
+    /// Queries by heads; the gate that comes with them is put in order.
+    fn queries<'t>(&self, x: &Var<'t>, gate: &mut Option<Var<'t>>) -> Var<'t> {
+        let made = self.query.run(x);
+        let Some([both, columns]) = self.gate else { return made.view(self.rows.0) };
+        let [queries, own] = made.view(both).split([self.rows.0; 2]);
+        let own = if self.several.0 { own.copy() } else { own };
+        *gate = Some(own.in_parts(columns).named("gate"));
+        queries
     }
 
     /// Keys and values that every query head has for itself, where heads that share them are given copies.

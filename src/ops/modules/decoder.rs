@@ -4,14 +4,15 @@
 use super::attention::Attention;
 use super::deepseek::Latent;
 use super::feed::FeedForward;
+use super::mixers::Mixing;
 use super::norm::Norm;
-use super::state::State;
-use super::{Block, Build, Cached, Tables};
+use super::{Block, Build, Cached, FP32, Tables};
 use crate::config::{BlockLayout, Feed, Keys, ModelConfig};
 use crate::ops::builder::Lowering;
-use crate::ops::tape::{Tape, Var};
+use crate::ops::tape::{SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
+use crate::units::DType;
 
 /// How tokens see each other.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ pub(crate) fn cached(with: &Lowering) -> Cached {
 #[derive(Debug)]
 pub(super) struct Decoder {
     /// A state that the layer keeps, in place of attention or beside it.
-    state: Option<State>,
+    state: Option<Mixing>,
     /// None in a layer that keeps a state instead, or has a feed-forward layer alone.
     attention: Option<Mixer>,
     /// None in a layer that has attention or a state alone.
@@ -49,6 +50,12 @@ pub(super) struct Decoder {
     names: &'static Norms,
     /// Attention and feed-forward read the same input.
     parallel: bool,
+    /// Factors stand before and behind attention and state.
+    scales_branches: bool,
+    /// The residual stream is in fp32; the format of norms, which read casts of it.
+    wide: Option<DType>,
+    /// Attention's probabilities are returned.
+    returns_probabilities: bool,
 }
 
 /// The norms by their places: before attention, before the feed-forward layer, behind attention, behind the feed-forward layer. Each has a
@@ -64,15 +71,26 @@ const AS_RUN: Norms =
     [(0, "Input norm"), (2, "Post-attention norm"), (1, "Pre-feed-forward norm"), (3, "Post-feed-forward norm")];
 
 /// The norms of a model's blocks.
-fn norms_of(model: &ModelConfig) -> &'static Norms {
-    let as_run = matches!(model.family.modules().block, BlockLayout::Sandwich | BlockLayout::NormsBehind);
-    if as_run { &AS_RUN } else { &FURTHER_BEHIND }
+fn norms_of(model: &ModelConfig, attends: bool) -> &'static Norms {
+    match block_of(model, attends) {
+        BlockLayout::Sandwich | BlockLayout::NormsBehind => &AS_RUN,
+        _ => &FURTHER_BEHIND,
+    }
+}
+
+/// How a block is put together that has attention, or has none.
+fn block_of(model: &ModelConfig, attends: bool) -> BlockLayout {
+    match (model.family.modules().block, attends) {
+        (BlockLayout::NormsBehindAttention, true) => BlockLayout::NormsBehind,
+        (BlockLayout::NormsBehindAttention, false) => BlockLayout::PreNorm,
+        (own, _) => own,
+    }
 }
 
 /// True if a block has the norm of that place, where both its halves are there.
-fn has_norm(model: &ModelConfig, place: usize) -> bool {
+fn has_norm(model: &ModelConfig, attends: bool, place: usize) -> bool {
     let number = u64::try_from(place).unwrap_or(u64::MAX);
-    match model.family.modules().block {
+    match block_of(model, attends) {
         BlockLayout::Sandwich => true,
         BlockLayout::NormsBehind => place >= 2,
         _ => model.norms_per_block > number,
@@ -82,7 +100,7 @@ fn has_norm(model: &ModelConfig, place: usize) -> bool {
 impl Decoder {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
         let kind = build.model().kind_of(layer);
-        let state = build.model().mixer().filter(|_| kind.mixer).map(|mixer| State::new(build, mixer));
+        let state = build.model().mixer().filter(|_| kind.mixer).map(|mixer| Mixing::new(build, mixer));
         let attention = (kind.keys != Keys::None).then(|| match build.model().mla {
             Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla))),
             None => Mixer::Heads(Box::new(Attention::new(build, kind.keys))),
@@ -94,28 +112,59 @@ impl Decoder {
         // The norms of even places belong to attention, the others to the feed-forward layer.
         let halves = [kind.mixer || attention.is_some(), mlp.is_some()];
         let mut norms = [None; 4];
-        for (place, name) in *norms_of(build.model()) {
+        let names = norms_of(build.model(), attention.is_some());
+        for (place, name) in *names {
             let half = halves.get(place % 2).copied().unwrap_or(true);
             build.tape.at(name, sources::PYTORCH_AUTOGRAD);
-            if let Some(norm) = norms.get_mut(place).filter(|_| half && has_norm(build.model(), place)) {
+            if let Some(norm) = norms.get_mut(place).filter(|_| half && has_norm(build.model(), attention.is_some(), place)) {
                 *norm = Some(Norm::new(build, build.with.h(), build.shapes.rows));
             }
         }
         let parallel = build.model().parallel_residual || build.model().norms_per_block == 1;
-        Self { state, attention, mlp, norms, names: norms_of(build.model()), parallel }
+        let modules = build.model().family.modules();
+        let returns_probabilities = modules.returns_probabilities;
+        let wide = modules.residual_in_fp32.then_some(build.format);
+        let scales_branches = modules.scales_branches;
+        Self { scales_branches, wide, state, attention, mlp, norms, names, parallel, returns_probabilities }
     }
 
-    /// Attention's contribution. Blocks without it, or with a state, run for their products alone: a job that trains them cannot be made.
+    /// What attention, a state, or both side by side contribute. Blocks without either, and with a state that is only counted, run for
+    /// their products alone: a job that trains them cannot be made.
     fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
-        if let Some(state) = &self.state {
-            state.run(tape);
-        }
-        self.attention.as_ref().map_or_else(|| (x.clone(), None), |attention| attention.run(tape, x, tables))
+        let state = self.state.as_ref().and_then(|state| state.run(tape, x));
+        let Some(attention) = &self.attention else { return (state.unwrap_or_else(|| x.clone()), None) };
+        let (seen, weights) = attention.run(tape, x, tables);
+        (state.map_or_else(|| seen.clone(), |state| state.add(seen.clone())), weights)
+    }
+
+    /// Attention beside a state, each with a factor behind it, and attention with one before: both keep their names to the block's end.
+    fn side_by_state<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> Option<[Var<'t>; 2]> {
+        let (attention, state) = (self.attention.as_ref()?, self.state.as_ref()?);
+        let kept = state.run(tape, x)?.apply(SCALE).named("state output");
+        let (seen, _weights) = attention.run(tape, &x.clone().apply(SCALE), tables);
+        Some([kept, seen.apply(SCALE).named("attention output")])
     }
 
     /// What the feed-forward layer adds; as for attention.
     fn feed<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> (Var<'t>, Option<Var<'t>>) {
         self.mlp.as_ref().map_or_else(|| (x.clone(), None), |mlp| mlp.run(tape, x))
+    }
+
+    /// The residual stream behind attention and state, where the block has either, and the probabilities.
+    fn first_half<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        if self.attention.is_none() && self.state.is_none() {
+            return (residual.clone(), None);
+        }
+        let (hidden, residual) = match self.wide {
+            Some(format) => {
+                let hidden = self.normed(tape, 0, &residual.clone().cast_as(format, "norm input"));
+                (hidden, residual.clone().cast_as(FP32, "residual stream in fp32"))
+            }
+            None => (self.normed(tape, 0, residual), residual.clone()),
+        };
+        let (hidden, weights) = self.attend(tape, &{ hidden }, tables);
+        let hidden = self.normed(tape, 2, &{ hidden });
+        (residual.add(hidden).named("attention residual"), weights)
     }
 
     /// `x` after the norm of that number; `x` itself where there is none.
@@ -157,14 +206,21 @@ impl Block for Decoder {
         if self.parallel {
             return (self.side_by_side(tape, residual, tables), None);
         }
-        let hidden = self.normed(tape, 0, residual);
-        let (hidden, weights) = self.attend(tape, &{ hidden }, tables);
-        let hidden = self.normed(tape, 2, &{ hidden });
-        let hidden = residual.clone().add(hidden).named("attention residual");
-        let residual = hidden;
+        let scales = self.scales_branches && self.state.as_ref().is_some_and(Mixing::is_run);
+        let branches = scales.then(|| self.side_by_state(tape, &self.normed(tape, 0, residual), tables)).flatten();
+        let (residual, weights) = match &branches {
+            Some([state, attention]) => {
+                (residual.clone().add(state.clone().add(attention.clone())).named("attention residual"), None)
+            }
+            None => self.first_half(tape, residual, tables),
+        };
+        let Some(feed) = &self.mlp else { return (residual.named("block output"), None) };
         let hidden = self.normed(tape, 1, &residual);
-        let (hidden, beside) = self.feed(tape, &{ hidden });
+        let (hidden, beside) = feed.run(tape, &{ hidden });
         let hidden = self.normed(tape, 3, &{ hidden });
+        if self.returns_probabilities {
+            return (residual.add(hidden).named("block output"), weights);
+        }
         // What the feed-forward layer returns beside takes the place of the probabilities.
         let _beside = beside.or(weights);
         (residual.add(hidden).named("block output"), None)

@@ -3,10 +3,11 @@
 
 use super::attention::{Core, Sinks};
 use super::feed::FeedForward;
+use super::mixers::Mixing;
 use super::norm::Norm;
 use super::rotation::Rotation;
 use super::{Block, Build, Linear, Part, Shapes, Tables};
-use crate::config::{FeedForwardStyle, Modules, PositionEmbedding, Projections, QueryKeyNorm};
+use crate::config::{FeedForwardStyle, Keys, Modules, PositionEmbedding, Projections, QueryKeyNorm};
 use crate::ops::tape::{Form, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -137,7 +138,9 @@ impl Attention {
 #[derive(Debug)]
 pub(super) struct Dense {
     modules: &'static Modules,
-    attention: Attention,
+    /// None in a layer that keeps a state instead.
+    attention: Option<Attention>,
+    state: Option<Mixing>,
     feed: FeedForward,
     /// Before attention; before the feed-forward layer; behind attention; behind the feed-forward layer.
     norms: [Option<Norm>; 4],
@@ -159,13 +162,24 @@ impl Dense {
                 Norm::new(build, build.with.h(), build.shapes.rows)
             })
         };
-        let attention = Attention::new(build);
+        let kind = model.kind_of(layer);
+        let attention = (kind.keys != Keys::None).then(|| Attention::new(build));
+        let state = model.mixer().filter(|_| kind.mixer).map(|mixer| Mixing::new(build, mixer));
         let early = if modules.registers_norms_first { norm(0, count > 0) } else { None };
         let feed = FeedForward::new(build, layer);
         let first = early.or_else(|| norm(0, count > 0));
         let norms = [first, norm(1, count > 1), norm(2, count > 2), norm(3, count > 3)];
         let norm_last = modules.norms_follow_without_final && !model.final_norm;
-        Self { modules, attention, feed, norms, parallel: model.parallel_residual, norm_last }
+        Self { modules, attention, state, feed, norms, parallel: model.parallel_residual, norm_last }
+    }
+
+    /// What attention contributes, or the state that stands in its place.
+    fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        match (&self.attention, &self.state) {
+            (Some(attention), _) => attention.run(tape, x, tables),
+            (None, Some(state)) => (state.run(tape, x).unwrap_or_else(|| x.clone()), None),
+            (None, None) => (x.clone(), None),
+        }
     }
 
     fn norm<'t>(&self, tape: &'t Tape, number: usize, x: &Var<'t>) -> Var<'t> {
@@ -186,7 +200,7 @@ impl Dense {
     /// Attention and feed-forward read the same normed input, or each their own.
     fn side_by_side<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
         let normed = self.norm(tape, 0, residual);
-        let (attention, _weights) = self.attention.run(tape, &normed, tables);
+        let (attention, _weights) = self.attend(tape, &normed, tables);
         let feed = match self.norms[1] {
             Some(_) => self.feed.run(tape, &self.norm(tape, 1, residual)).0,
             None => self.feed.run(tape, &normed).0,
@@ -201,7 +215,7 @@ impl Dense {
         let before = |number: usize, x: &Var<'t>| if self.norm_last { x.clone() } else { self.norm(tape, number, x) };
         let behind = |number: usize, x: Var<'t>| if self.norm_last { self.norm(tape, number, &x) } else { x };
         let normed = before(0, input);
-        let (mut attention, _weights) = self.attention.run(tape, &normed, tables);
+        let (mut attention, _weights) = self.attend(tape, &normed, tables);
         let _kept = self.modules.holds_attention.then(|| (normed.clone(), attention.clone()));
         drop(normed);
         attention = self.norm(tape, 2, &attention);

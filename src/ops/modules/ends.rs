@@ -21,8 +21,8 @@ use super::norm::Norm;
 use super::tables::Tables;
 use super::{Build, FP32, Linear, Shapes, Split};
 use crate::config::{
-    AttentionKernel, EmbeddingScale, Float8, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, Recompute,
-    RotaryTables, Tower,
+    AttentionKernel, EmbeddingScale, Float8, Keys, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds,
+    Recompute, RotaryTables, Tower,
 };
 use crate::ops::builder::Lowering;
 use crate::ops::tape::{Form, Kept, Param, SCALE, Tape, Var};
@@ -321,7 +321,8 @@ impl Ends {
             embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
         }
         let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
-        let positions = ((beside || !self.alibi) && !self.own_model).then(|| self.positions(tape));
+        let counts = self.modules.position_ids != PositionIds::Nowhere;
+        let positions = ((beside || !self.alibi) && !self.own_model && counts).then(|| self.positions(tape));
         let places = self.places(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {
             Some([into, _]) if self.first => into.run(&{ embedded }),
@@ -347,7 +348,7 @@ impl Ends {
         if searches {
             self.looks_for_packed_texts(tape);
         }
-        let masks = self.eager && !self.bidirectional;
+        let masks = self.eager && !self.bidirectional && counts;
         let mut mask = masks.then(|| self.causal_mask(tape, dtype, self.slides));
         if beside && alibi.is_some() && mask.is_some() {
             held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Int64));
@@ -407,6 +408,13 @@ impl Ends {
     /// states are in (OLMo 2); complex numbers stay what they are.
     pub fn given<'t>(&self, tables: &Tables<'t>, (model, layer): (&ModelConfig, u64), format: Option<DType>) -> Tables<'t> {
         let mut given = tables.clone();
+        if model.kind_of(layer).keys == Keys::None {
+            given.mask = None;
+            given.rotary = given.rotary.filter(|_| self.modules.hands_rotary_to_states);
+        }
+        if !self.modules.hands_on_positions {
+            given.positions = None;
+        }
         if let Some(streams) = &self.streams {
             given.own_input = given.own_input.map(|all| streams.of_layer(&all));
             given.layer = Some(OfLayer::new(model, layer, Rc::clone(streams.shared_keys())));

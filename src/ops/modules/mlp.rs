@@ -81,6 +81,8 @@ pub(super) struct Mlp {
     fused: bool,
     /// Fused, and gradients are written over gate and up.
     over: bool,
+    /// Gate and output are scaled.
+    scaled: bool,
     names: [&'static str; 2],
 }
 
@@ -120,6 +122,7 @@ impl Mlp {
             act: Activation::new(build),
             fused: kernels.fuses_gated_activation,
             over: kernels.fuses_gated_activation && kernels.writes_over,
+            scaled: model.family.modules().scales_branches,
             names,
         }
     }
@@ -145,6 +148,10 @@ impl Mlp {
                 _half = Some(gate);
                 inner
             }
+            Gate::Own(gate) if self.scaled => {
+                let up = self.up.run(x).named("up output");
+                up.mul(self.act.run(&gate.run(x).apply(SCALE).named("gate output"))).named("down input")
+            }
             Gate::Own(gate) => {
                 let gate = self.act.run(&gate.run(x).named("gate output"));
                 gate.mul(self.up.run(x).named("up output")).named("down input")
@@ -152,7 +159,8 @@ impl Mlp {
             Gate::None => self.act.run(&self.up.run(x).named("up output")).named("down input"),
         };
         tape.at(self.names[1], sources::PYTORCH_AUTOGRAD);
-        self.down.run(&inner)
+        let output = self.down.run(&inner);
+        if self.scaled { output.apply(SCALE) } else { output }
     }
 
     /// Up, activation and down written into a block: each tensor is let go when the next has taken its name.

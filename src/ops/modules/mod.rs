@@ -15,6 +15,7 @@ mod falcon;
 mod feed;
 mod gpt2;
 mod in_pairs;
+mod mixers;
 mod mlp;
 mod moe;
 mod neox;
@@ -83,7 +84,9 @@ fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
         BlockLayout::JointByHead => Box::new(neox::Neox::new(build)),
         BlockLayout::JointByGroup => Box::new(falcon::Falcon::new(build)),
         BlockLayout::OwnOrder => Box::new(dense::Dense::new(build, layer)),
-        BlockLayout::PreNorm | BlockLayout::Sandwich | BlockLayout::NormsBehind => Box::new(decoder::Decoder::new(build, layer)),
+        BlockLayout::PreNorm | BlockLayout::Sandwich | BlockLayout::NormsBehind | BlockLayout::NormsBehindAttention => {
+            Box::new(decoder::Decoder::new(build, layer))
+        }
     }
 }
 

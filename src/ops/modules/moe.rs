@@ -70,6 +70,9 @@ impl Router {
         if self.how == RouterScores::CorrectedSoftmax {
             return self.outside_autocast(x);
         }
+        if self.how == RouterScores::CorrectedSigmoidAsScored {
+            return self.as_scored(x);
+        }
         let flat = x.clone().view(x.form());
         let flat = match self.input {
             Some(format) => flat.cast_as(format, "router input in fp32"),
@@ -102,6 +105,21 @@ impl Router {
         (logits, weights.named("expert weights"), experts)
     }
 
+    /// `Lfm2MoeTopKRouter`: sigmoids in the format of the scores, of which the picked ones are scaled.
+    fn as_scored<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
+        let logits = self.scores.run(&x.clone().view(x.form())).named("router scores");
+        let probabilities = logits.clone().apply(SIGMOID).named("router probabilities");
+        let choice = x.tape().constant("scores to choose by", self.all, FP32);
+        let (_values, experts) = choice.clone().topk(self.chosen);
+        let mut weights = probabilities.gather_along(&experts, self.chosen);
+        if self.normalizes {
+            let sum = weights.clone().total(self.row).plus();
+            weights = weights.divided_by(&sum);
+        }
+        let weights = { weights }.apply(SCALE).named("expert weights");
+        (logits, weights, experts)
+    }
+
     /// `Ernie4_5_MoeTopKRouter`: all in fp32; the weights' sum is kept above a smallest number.
     fn outside_autocast<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
         let tape = x.tape();
@@ -123,7 +141,7 @@ impl Router {
 /// The buffer that corrects scores for the choice of experts, of routers that have one.
 pub(super) fn correction(build: &Build<'_>, moe: &Moe) {
     let own = build.model().family.modules().experts;
-    if own.scores == RouterScores::CorrectedSigmoid {
+    if matches!(own.scores, RouterScores::CorrectedSigmoid | RouterScores::CorrectedSigmoidAsScored) {
         let format = if own.corrects_in_fp32 { FP32 } else { build.with.parameter };
         build.tape.at("Router", sources::PYTORCH_AUTOGRAD);
         build.tape.buffer("score correction", build.tape.form([Dim("num_experts", moe.num_experts)]), format);

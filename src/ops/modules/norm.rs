@@ -16,6 +16,8 @@ pub(super) enum Style {
     Composite,
     /// `GptOssRMSNorm`, `Olmo2RMSNorm`: scaled in fp32, then cast back.
     WideRms,
+    /// `NemotronHRMSNorm`: scaled in fp32 by a copy of the scale, then cast back.
+    CopiedScale,
     /// `NanoChatRMSNorm`: fp32 inside, cast back, without a scale.
     Unscaled,
     /// `Gemma2RMSNorm`: all in fp32, scaled by one plus the weight.
@@ -58,6 +60,7 @@ impl Norm {
                 false,
                 NormStyle::ScaledAfterCast
                 | NormStyle::ScaledInFp32
+                | NormStyle::ScaledByCopy
                 | NormStyle::OnePlusScale
                 | NormStyle::ScaledByPower
                 | NormStyle::Unscaled,
@@ -67,6 +70,7 @@ impl Norm {
             (false, NormStyle::OnePlusScale, false) => Style::GemmaRms,
             (false, NormStyle::ScaledByPower, false) => Style::PowerRms,
             (false, NormStyle::ScaledInFp32, false) => Style::WideRms,
+            (false, NormStyle::ScaledByCopy, false) => Style::CopiedScale,
             (false, NormStyle::ScaledAfterCast, false) => Style::Rms,
         };
         let scaled = layer || build.model().family.modules().norm != NormStyle::Unscaled;
@@ -92,7 +96,8 @@ impl Norm {
             (Style::Unscaled, _) | (_, None) => self.without_scale(x),
             (Style::Composite, Some(weight)) => self.composite(x, weight),
             (Style::Rms, Some(weight)) => self.rms(x, weight),
-            (Style::WideRms, Some(weight)) => self.wide(x, weight),
+            (Style::WideRms, Some(weight)) => self.wide(x, |_| weight),
+            (Style::CopiedScale, Some(weight)) => self.wide(x, |_| weight.cast_as(FP32, "scale in fp32")),
             (Style::GemmaRms, Some(weight)) => self.gemma(x, weight),
             (Style::Cohere, Some(weight)) => self.cohere(x, weight),
             (Style::Layer, Some(weight)) => self.layer(x, &weight),
@@ -124,11 +129,12 @@ impl Norm {
         normed.cast_as(x.dtype(), "norm output")
     }
 
-    fn wide<'t>(&self, x: &Var<'t>, weight: Var<'t>) -> Var<'t> {
+    /// The scale is read, or copied, when the input is normed.
+    fn wide<'t>(&self, x: &Var<'t>, weight: impl FnOnce(&Var<'t>) -> Var<'t>) -> Var<'t> {
         let hidden = x.clone().cast_as(FP32, "norm input in fp32");
         let variance = hidden.clone().apply(POWER).reduce(self.rows);
         let normed = hidden.mul(variance.clone().plus().apply(RSQRT).named("norm statistics")).named("unscaled norm output");
-        weight.mul(normed.clone()).cast_as(x.dtype(), "norm output")
+        weight(&normed).mul(normed.clone()).cast_as(x.dtype(), "norm output")
     }
 
     fn power<'t>(&self, x: &Var<'t>, weight: Option<Var<'t>>) -> Var<'t> {

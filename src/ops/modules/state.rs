@@ -1,6 +1,6 @@
 //! States of fixed size that some layers keep in place of keys and values, or beside them: state spaces, linear attention, short
-//! convolutions. Blocks with one are served; a job that trains them cannot be made, so that a state has parameters and products here, and
-//! of its tensors those that products lead to.
+//! convolutions. A state that is served has parameters and products here, and of its tensors those that products lead to; those that are
+//! trained run in [`super::mixers`], with weights of the same sizes.
 //!
 //! | symbol | field |
 //! |---|---|
@@ -43,27 +43,27 @@ pub(crate) fn split(mixer: &Mixer, dim: &Dim) -> Option<Split> {
 const VECTOR: Dim = Dim("", 1);
 
 /// The shapes that a state is made of.
-struct Sizes {
+pub(super) struct Sizes {
     /// `hidden_size`.
-    hidden: Dim,
+    pub hidden: Dim,
     /// Heads.
-    heads: Dim,
+    pub heads: Dim,
     /// Columns of all heads.
-    inner: Dim,
+    pub inner: Dim,
     /// Columns of all keys.
-    keys: Dim,
+    pub keys: Dim,
     /// Width of one head.
-    head: Dim,
+    pub head: Dim,
     /// Width of a key, or of the state.
-    state: Dim,
+    pub state: Dim,
     /// Width of the step's narrow projection.
-    rank: Dim,
+    pub rank: Dim,
     /// Tokens that the convolution sees.
-    kernel: Dim,
+    pub kernel: Dim,
 }
 
 impl Sizes {
-    const fn of(with: &Lowering, mixer: &Mixer) -> Self {
+    pub const fn of(with: &Lowering, mixer: &Mixer) -> Self {
         Self {
             hidden: with.h(),
             heads: Dim(HEADS, mixer.num_heads),
@@ -124,6 +124,12 @@ impl Sizes {
         all
     }
 
+    /// All columns into the state together.
+    pub fn into_state(&self, kind: MixerKind) -> Dim {
+        let columns = self.projections(kind).iter().map(|(_, [columns, _])| columns.1).fold(0, u64::saturating_add);
+        Dim("columns into the state", columns)
+    }
+
     /// The state's own.
     fn own(&self, kind: MixerKind) -> Vec<Weight> {
         let mut all = Vec::with_capacity(10);
@@ -178,7 +184,7 @@ fn vectors<const N: usize>(names: [&'static str; N], width: Dim) -> [Weight; N] 
 }
 
 /// Where the layer's modules are.
-const fn source(kind: MixerKind) -> sources::Source {
+pub(super) const fn source(kind: MixerKind) -> sources::Source {
     match kind {
         MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::Minimax => sources::LINEAR_ATTENTION,
         _ => sources::STATE_SPACES,
@@ -232,8 +238,7 @@ impl State {
         let tokens = to_f64(with.seq_length) * to_f64(with.micro_batch_size);
         let over_state = 2.0 * products(kind) * tokens * (to_f64(mixer.inner()) * to_f64(width));
         parts[1].1 = parts[1].1 + Flops(over_state);
-        let columns = sizes.projections(kind).iter().map(|(_, [columns, _])| columns.1).fold(0, u64::saturating_add);
-        let made = build.tape.form([with.b(), with.s(), Dim("columns into the state", columns)]);
+        let made = build.tape.form([with.b(), with.s(), sizes.into_state(kind)]);
         Self { parts, source, forms: [build.shapes.hidden, made] }
     }
 

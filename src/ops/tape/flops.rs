@@ -91,7 +91,7 @@ impl State {
     }
 
     /// So many products for each value of that shape. Counted in floating point, which no size is too large for.
-    fn count_values(&mut self, factors: Factors, form: Form, each: u64) {
+    pub(super) fn count_values(&mut self, factors: Factors, form: Form, each: u64) {
         if self.products.is_some() {
             let values: f64 = self.shape(form).dims().map(|dim| to_f64(dim.1)).product();
             self.count(factors, 2.0 * values * to_f64(each));

@@ -58,6 +58,8 @@ impl State {
             Rule::Deviation => [Some(self.deviation(grad, a)), None, None],
             Rule::Linear { .. }
             | Rule::Grouped(_)
+            | Rule::Convolution
+            | Rule::Solve(_)
             | Rule::Matmul { .. }
             | Rule::Kernel { .. }
             | Rule::Packed(_)
@@ -94,7 +96,7 @@ impl State {
                 [Some(rest), Some(copy), None]
             }
             Rule::Turned(order) => [Some(self.turned_back(grad, order)), None, None],
-            Rule::Cat => [wants(a).then(|| self.view(grad, a.form)), wants(b).then(|| self.view(grad, b.form)), None],
+            Rule::Cat => node.operands.map(|operand| wants(operand).then(|| self.view(grad, operand.form))),
             _ => [None; 3],
         }
     }
@@ -240,6 +242,8 @@ impl State {
                 let weight = wants(b).then(|| self.grouped(node, b, groups));
                 [wants(a).then(|| self.grouped(node, a, groups)), weight, None]
             }
+            Rule::Convolution => self.convolution_back(node, grad),
+            Rule::Solve(order) => self.solve_back(node, order),
             Rule::Tiled(tile) => self.tiles_back(node, tile),
             Rule::HeadAndLoss(cut) => self.cut_back(node, cut),
             Rule::Float8(float8) => self.float8_back(node, grad, float8),

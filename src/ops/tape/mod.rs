@@ -7,6 +7,7 @@
 
 mod backward;
 mod compiled;
+mod convolution;
 mod costs;
 mod exchanges;
 mod float8;
@@ -20,6 +21,7 @@ mod over;
 mod parameters;
 mod places;
 mod primitives;
+mod recurrent;
 mod replay;
 mod routing;
 mod scratch;
@@ -35,6 +37,7 @@ pub(crate) use flops::{Factors, LayerProduct};
 pub(crate) use losses::{HeadAndLoss, Tile};
 pub(crate) use order::Order;
 pub(crate) use primitives::{EXPM1, GELU, LOG_SOFTMAX, POWER, RELU, ROOT, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, SOFTPLUS, TANH};
+pub(crate) use recurrent::{EXP, RUNNING_SUM};
 pub(crate) use scratch::{Attends, EFFICIENT_ROWS, Scratch, partial_sums};
 pub(crate) use state::{
     Arrival, Cut, Entry, KINDS, Kind, NONE, OpName, Parameter, Segment, Shards, State, Storage, Totals, When,

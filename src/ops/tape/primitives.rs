@@ -202,7 +202,7 @@ impl<'t> Var<'t> {
         self.unary(Rule::Pass, Save::Nothing, "repeated", (form, dtype))
     }
 
-    fn binary(self, other: Self, rule: Rule, name: &'static str, form: Form, saves: [bool; 2]) -> Self {
+    pub(super) fn binary(self, other: Self, rule: Rule, name: &'static str, form: Form, saves: [bool; 2]) -> Self {
         let dtype = wider(self.dtype, other.dtype);
         let mut state = self.tape.state.borrow_mut();
         let node = state.node(rule, [self.operand(), other.operand(), Operand::NOTHING]);

@@ -240,6 +240,10 @@ pub(crate) enum Rule {
     Linear { bias: bool, gathered: Option<Form> },
     /// A product of each group of rows with a weight of its own; groups have that shape.
     Grouped(Form),
+    /// A convolution along tokens of each channel by itself.
+    Convolution,
+    /// A triangular system solved for several right sides, whose gradient memory holds in that order.
+    Solve(Order),
     /// A batched product of two activations.
     ///
     /// `batched`: of several sequences; `transposed`: the second operand is read in columns; `scaled`: each gradient is scaled.

@@ -17,6 +17,9 @@ const FIELDS: [FieldId; 9] = [
     FieldId::Streams,
 ];
 
+/// Tokens that Mamba 2 computes at once where nothing else is said.
+const CHUNK: u64 = 256;
+
 impl Scenario {
     /// Layers that are not all alike, or keep a state.
     pub(super) fn hybrid(&self) -> Option<Hybrid> {
@@ -83,6 +86,7 @@ impl Scenario {
             state_size: size(FieldId::MixerState, FieldId::HeadDim),
             conv_kernel: self.optional_integer(FieldId::MixerKernel).unwrap_or(4),
             time_step_rank: self.optional_integer(FieldId::MixerRank).unwrap_or_default(),
+            chunk_size: self.optional_integer(FieldId::MixerChunk).unwrap_or(CHUNK),
             fp32_state: self.flag(FieldId::MixerFp32),
         })
     }

@@ -29,8 +29,10 @@ NEW = [
     ("bert", L, B), ("roberta", L, dict(B, type_vocab_size=1)), ("xlm-roberta", L, B), ("camembert", L, B), ("data2vec-text", L, B), ("ernie", L, B), ("megatron-bert", L, B), ("roberta-prelayernorm", L, B), ("xlm-roberta-xl", L, B),
     ("qwen2_vl_text", L, SM), ("qwen3_vl_text", L, dict(SM, head_dim=96)),
     ("distilbert", dict(n_layers=2, architectures=["DistilBertForMaskedLM"]), dict(dim=512, hidden_dim=1536, n_layers=3, n_heads=8, vocab_size=4000, architectures=["DistilBertForMaskedLM"])),
+    ("lfm2_moe", dict(num_hidden_layers=4, layer_types=["conv", "conv", "full_attention", "conv"]), dict(SM, moe_intermediate_size=256, num_experts=8, num_experts_per_tok=2, num_dense_layers=1, layer_types=["conv", "conv", "full_attention", "conv"])),
+    ("olmo_hybrid", dict(num_hidden_layers=4), dict(SM, linear_num_value_heads=8, linear_num_key_heads=4, linear_key_head_dim=48, linear_value_head_dim=96, pad_token_id=1, eos_token_id=2)),
 ]
-OTHER = {None: dict(num_hidden_layers=3, vocab_size=1000, tie_word_embeddings=False), "mellum": dict(vocab_size=1000, tie_word_embeddings=True), "jais2": dict(attention_bias=False, mlp_bias=False), "hyperclovax": dict(use_post_norm=True, tie_word_embeddings=True), "distilbert": dict(n_layers=4, vocab_size=1000),
+OTHER = {"olmo_hybrid": dict(num_hidden_layers=3, linear_key_head_dim=32, vocab_size=1000, tie_word_embeddings=True), "lfm2_moe": dict(num_dense_layers=3, tie_word_embeddings=False, vocab_size=1000), None: dict(num_hidden_layers=3, vocab_size=1000, tie_word_embeddings=False), "mellum": dict(vocab_size=1000, tie_word_embeddings=True), "jais2": dict(attention_bias=False, mlp_bias=False), "hyperclovax": dict(use_post_norm=True, tie_word_embeddings=True), "distilbert": dict(n_layers=4, vocab_size=1000),
     "ernie4_5": dict(use_bias=True, vocab_size=1000), "cwm": dict(tie_word_embeddings=True, vocab_size=1000), "exaone4": dict(tie_word_embeddings=True, head_dim=96), "granitemoeshared": dict(shared_intermediate_size=0, tie_word_embeddings=True)}
 
 CASES = [

@@ -83,6 +83,7 @@ fn exact_is_what_was_measured() {
         .iter()
         .map(imported)
         .map(|model| (model.family.model_type(), ModelConfig { num_hidden_layers: 2, ..model }))
+        .filter(|(_, model)| !model.is_only_served())
         .collect();
     for family in headroom::models::families() {
         let model = models.get(family.model_type()).expect("a row of every family");
@@ -137,8 +138,9 @@ fn the_tape_holds_every_parameter() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/truth/parameters_families.jsonl");
     for row in rows_of(&path) {
         let model = imported(&row);
-        assert_eq!(model.family_of_shape(), model.family, "{row}");
-        if model.hybrid.is_some() {
+        let family = model.family_of_shape();
+        assert!(family == model.family || (model.hybrid.is_some() && family == GENERIC), "{row}");
+        if model.is_only_served() {
             // Served alone: no step is played.
             let list = headroom::ops::lower(&headroom::ops::Lowering::parameters_only(&model));
             assert_eq!(list.parameters(), number(&row, "/parameters"), "{row}");

@@ -413,7 +413,9 @@ fn each_family_is_recognised() {
     for family in families() {
         // The library has no default for the experts of some.
         let experts = r#""n_routed_experts":8,"num_experts":8,"num_local_experts":8,"num_experts_per_tok":1"#;
-        let text = format!(r#"{{"model_type":"{}","num_hidden_layers":2,{experts}}}"#, family.model_type());
+        // One has to say which layers attend.
+        let layers = if family.model_type() == "nemotron_h" { r#","layers_block_type":["mamba","mlp"]"# } else { "" };
+        let text = format!(r#"{{"model_type":"{}","num_hidden_layers":2,{experts}{layers}}}"#, family.model_type());
         let imported = read(&text);
         assert_eq!(imported.config.family, family);
         assert_eq!(row(&imported, "model_type").how, How::Read);

@@ -292,7 +292,9 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
             // None, or norms without a scale.
             (false, _) | (true, "nanochat") => 0,
             // One norm over all heads at once, or a norm of its own for each head.
-            (true, "olmo2" | "olmo3" | "olmoe" | "flex_olmo" | "minimax_m2" | "cohere" | "stablelm") => queries + keys,
+            (true, "olmo2" | "olmo3" | "olmo_hybrid" | "olmoe" | "flex_olmo" | "minimax_m2" | "cohere" | "stablelm") => {
+                queries + keys
+            }
             // With a bias.
             (true, _) if config.normalization == Normalization::LayerNorm => 4 * config.head_dim,
             (true, _) => 2 * config.head_dim,

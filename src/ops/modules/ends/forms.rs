@@ -16,6 +16,8 @@ pub(super) struct Forms {
     pub nothing: Form,
     /// `[s, d]`, `[s, d / 2]` and `[d / 2]` of rotary tables; of each sequence, where it has its own.
     pub rotary: [Form; 3],
+    /// `[3, b, s, d / 2]`, where tables are put together from those of three grids.
+    pub grids: Option<Form>,
     /// Tables of half the width (gpt-oss).
     pub by_halves: bool,
     /// One table of complex numbers (DeepSeek-V2).
@@ -49,18 +51,19 @@ impl Forms {
         let chunk = build.loss().chunk_tokens(tokens, model.hidden_size, with.vocab_part().1).unwrap_or(tokens);
         let tables = model.family.modules().rotary_tables;
         let by_halves = tables == RotaryTables::Halves;
-        let of_each = model.family.modules().tables_for_each_sequence;
-        let table = |width| if of_each { tape.form([b, s, width]) } else { tape.form([s, width]) };
+        let of_grids = tables == RotaryTables::OfGrids;
+        let of_sequences = |width| if of_grids { tape.form([b, s, width]) } else { tape.form([s, width]) };
         let shorter = Dim("seq_length - 1", with.seq_length.saturating_sub(1).max(1));
         Self {
             positions: tape.form([s]),
             all_positions: tape.form([Dim("position_rows", model.position_rows)]),
             nothing: tape.form([Dim("nothing", 0)]),
             rotary: [
-                table(Dim("rotated width", if by_halves { width / 2 } else { width })),
-                table(half(width)),
+                of_sequences(Dim("rotated width", if by_halves { width / 2 } else { width })),
+                tape.form([s, half(width)]),
                 tape.form([half(width)]),
             ],
+            grids: of_grids.then(|| tape.form([Dim("grids", 3), b, s, half(width)])),
             by_halves,
             complex: tables == RotaryTables::Complex || factors(build).is_some(),
             factors: {

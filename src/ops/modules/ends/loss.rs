@@ -30,7 +30,12 @@ impl Ends {
     }
 
     pub(super) fn logits<'t>(&self, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
-        let mut logits = head.run(hidden).named("logits");
+        let mut logits = if self.modules.residual_in_fp32 {
+            head.run(&hidden.clone().cast_as(hidden.tape().read(head.weight).dtype(), "head input"))
+        } else {
+            head.run(hidden)
+        };
+        logits = logits.named("logits");
         if self.soft_cap {
             logits = logits.apply(SCALE);
             logits = logits.apply(TANH);
@@ -38,6 +43,9 @@ impl Ends {
         }
         if self.modules.scales_logits {
             logits = logits.apply(SCALE).named("logits");
+        }
+        if self.modules.casts_logits {
+            logits = logits.cast_as(FP32, "logits in fp32");
         }
         logits
     }

@@ -68,6 +68,9 @@ impl Ends {
             let factors = kept.unwrap_or_else(|| tape.constant("rotary factors", whole, FP32));
             return (factors.clone(), factors);
         }
+        if let Some(grids) = self.forms.grids {
+            return self.rotary_of_grids(tape, dtype, grids);
+        }
         let by_halves = self.forms.by_halves;
         let numbers = tape.constant("positions in fp32", self.forms.positions, FP32);
         let angles = tape.constant("angles", half, FP32);
@@ -96,6 +99,21 @@ impl Ends {
         None
     }
 
+    /// Tables of three grids of positions, of which the others' columns are written into the first's (`Qwen3_5TextRotaryEmbedding`).
+    fn rotary_of_grids<'t>(&self, tape: &'t Tape, dtype: DType, grids: Form) -> (Var<'t>, Var<'t>) {
+        let _angles = tape.constant("angles", grids, FP32);
+        let cos = tape.constant("cosines", grids, FP32).apply(SCALE);
+        let sin = tape.constant("sines", grids, FP32).apply(SCALE);
+        let together = |of_grids: Var<'t>, name| {
+            let whole = tape.constant(name, self.forms.rotary[0], FP32);
+            drop(of_grids);
+            whole
+        };
+        let sin = together(sin, "sines");
+        let cos = together(cos, "cosines");
+        (cos.clone().cast_as(dtype, "rotary cosines"), sin.clone().cast_as(dtype, "rotary sines"))
+    }
+
     /// Embedded positions, where they are learned.
     pub(super) fn places<'t>(&self, tape: &'t Tape, ids: Option<&Var<'t>>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>> {
         let (table, ids) = (self.positions?, ids?);
@@ -104,7 +122,9 @@ impl Ends {
         let moved = |form| tape.constant("rows of positions", form, DType::Int64);
         let of_all = tape.form_like(self.forms.positions, self.shapes.hidden);
         let places = match self.modules.position_ids {
-            PositionIds::Counted | PositionIds::ForModelAlone | PositionIds::Buffer => tape.embedding(ids.clone(), table, of_all),
+            PositionIds::Counted | PositionIds::ForModelAlone | PositionIds::Buffer | PositionIds::Nowhere => {
+                tape.embedding(ids.clone(), table, of_all)
+            }
             PositionIds::FromTokens => tape.embedding(ids.clone(), table, self.shapes.hidden),
             PositionIds::FromMask => {
                 held.push(mask());

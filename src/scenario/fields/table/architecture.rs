@@ -54,6 +54,7 @@ fields! { $
                 "A table with one row per position adds parameters."),
             option("rotary", "Rotary", "Queries and keys are rotated; no parameters."),
             option("alibi", "ALiBi", "Scores get a linear bias; no parameters."),
+            option("none", "None", "Layers that keep a state know the order; no parameters."),
         ]).architecture(|model| Value::choice(model.position_embedding)),
     /// A bias vector for each of the three projections; very few parameters.
     AttentionBias("qb", "attention_bias", "Bias on queries, keys and values").flag()

@@ -22,7 +22,7 @@ fn layers(model: &ModelConfig, of: fn(&Hybrid) -> &LayerSet, alike: LayerSet) ->
 
 fields! { $
     /// What some layers keep of a text whatever its length, in place of keys and values or beside
-    /// them. Serving only.
+    /// them.
     Mixer("mx", "mixer", "State of fixed size")
         .choice(&[
             option("none", "None", "Every layer keeps keys and values."),
@@ -72,6 +72,12 @@ fields! { $
         .whole(1..=SIZE).step(8).optional()
         .structure(|model| {
             optional(mixer(model).map(|mixer| mixer.time_step_rank).filter(|rank| *rank > 0))
+        }),
+    /// Tokens that training computes at once (mamba_chunk_size); Mamba 2 only. Empty: 256.
+    MixerChunk("mxk", "mamba_chunk_size", "Tokens of a chunk")
+        .whole(1..=SIZE).step(64).optional()
+        .structure(|model| {
+            optional(mixer(model).map(|mixer| mixer.chunk_size).filter(|size| *size > 0 && *size != 256))
         }),
     /// The state is kept in fp32 rather than in the format of activations: twice as large.
     MixerFp32("mxf", "state_in_fp32", "State in fp32").flag()

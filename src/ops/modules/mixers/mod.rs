@@ -1,0 +1,61 @@
+//! States as transformers 5.23 trains them, where no kernel of another package takes its functions' place.
+
+mod chunk_scan;
+mod delta;
+mod delta_rule;
+mod gated_norm;
+mod mamba2;
+mod short_conv;
+
+use super::Build;
+use super::state::State;
+use crate::config::{Mixer, MixerKind};
+use crate::ops::tape::{Tape, Var};
+use delta::Delta;
+use mamba2::Mamba2;
+use short_conv::ShortConv;
+
+/// What a layer has in place of attention, or beside it.
+#[derive(Debug)]
+pub(super) enum Mixing {
+    /// Parameters and products alone, of a state that is served or is not trained here.
+    Counted(State),
+    /// LFM2's convolution over a few tokens.
+    ShortConv(ShortConv),
+    /// Linear attention by the gated delta rule.
+    Delta(Box<Delta>),
+    /// A state space for every head.
+    Mamba2(Box<Mamba2>),
+}
+
+impl Mixing {
+    /// Declares its parameters.
+    pub fn new(build: &Build<'_>, mixer: &Mixer) -> Self {
+        let counted = || Self::Counted(State::new(build, mixer));
+        match mixer.kind {
+            _ if !build.with.training => counted(),
+            MixerKind::Lfm2 => Self::ShortConv(ShortConv::new(build, mixer)),
+            MixerKind::Qwen3Next => Self::Delta(Box::new(Delta::new(build, mixer))),
+            MixerKind::Mamba2 | MixerKind::FalconH1 => Self::Mamba2(Box::new(Mamba2::new(build, mixer))),
+            MixerKind::Mamba | MixerKind::Jamba | MixerKind::KimiLinear | MixerKind::Minimax => counted(),
+        }
+    }
+
+    /// Whether it runs, instead of being counted alone.
+    pub const fn is_run(&self) -> bool {
+        !matches!(self, Self::Counted(_))
+    }
+
+    /// Its contribution, unless its products are only counted.
+    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Option<Var<'t>> {
+        match self {
+            Self::Counted(state) => {
+                state.run(tape);
+                None
+            }
+            Self::ShortConv(layer) => Some(layer.run(tape, x)),
+            Self::Delta(layer) => Some(layer.run(tape, x)),
+            Self::Mamba2(layer) => Some(layer.run(tape, x)),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Layers that keep a state, trained: rows of PyTorch's memory tracker byte by byte, and forward's FLOPs by PyTorch's counter.
+#![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
+
+use crate::support;
+
+use headroom::config::{AttentionKernel, Dispatch, Job, ParallelLayout, Recompute, TrainingPrecision};
+use headroom::estimator::{MemoryKind, measured};
+use headroom::ops;
+use headroom::units::{Bytes, to_f64};
+use serde_json::Value;
+
+/// One file of each kind of state, and of each family that puts it into blocks of its own.
+const ROWS: &[&str] = &[
+    include_str!("../../data/measured/lfm2.jsonl"),
+    include_str!("../../data/measured/lfm2_moe.jsonl"),
+    include_str!("../../data/measured/qwen3_next.jsonl"),
+    include_str!("../../data/measured/qwen3_5_text.jsonl"),
+    include_str!("../../data/measured/qwen3_5_moe_text.jsonl"),
+    include_str!("../../data/measured/bamba.jsonl"),
+    include_str!("../../data/measured/granitemoehybrid.jsonl"),
+    include_str!("../../data/measured/nemotron_h.jsonl"),
+    include_str!("../../data/measured/mamba2.jsonl"),
+    include_str!("../../data/measured/olmo_hybrid.jsonl"),
+    include_str!("../../data/measured/falcon_h1.jsonl"),
+];
+
+fn rows(text: &str) -> impl Iterator<Item = Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a row"))
+}
+
+fn number(row: &Value, path: &str) -> u64 {
+    row.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path} is in the row"))
+}
+
+fn job(row: &Value, [tokens, sequences]: [u64; 2], edit: impl FnOnce(&mut headroom::config::TrainingRun)) -> Job {
+    let model = headroom::import::config_json(&row["config"].to_string()).expect("a known model").config;
+    support::training_job(&model, ParallelLayout::SINGLE, |run| {
+        (run.seq_length, run.global_batch_size, run.micro_batch_size) = (tokens, sequences, Some(sequences));
+        (run.dispatch, run.stack) = (Dispatch::CpuTracker, support::eager());
+        edit(run);
+    })
+}
+
+#[test]
+fn memory_of_states_is_what_pytorch_measures() {
+    let mut compared = 0;
+    for row in ROWS.iter().flat_map(|text| rows(text)) {
+        let run = &row["run"];
+        let precision = match run["precision"].as_str() {
+            Some("bf16") => TrainingPrecision::Bf16Pure,
+            Some("fp32") => TrainingPrecision::Fp32,
+            // The tracker's own hooks hold casts there, which the accuracy tool adds.
+            _ => continue,
+        };
+        if run["optimizer_implementation"] != "fused" || run["gradient_accumulation_steps"] != 1 {
+            continue;
+        }
+        let sizes = [number(&row, "/run/seq_length"), number(&row, "/run/micro_batch_size")];
+        let job = job(&row, sizes, |made| {
+            made.precision = precision;
+            made.attention = if run["attention"] == "eager" { AttentionKernel::Standard } else { AttentionKernel::Flash };
+            made.recompute = if run["recompute"] == "full" { Recompute::Full } else { Recompute::None };
+        });
+        assert_eq!(ops::lower(&ops::lowering(&job)).parameters(), number(&row, "/measured/parameters"), "{}", row["id"]);
+        let (after_forward, peak) = measured(&job).expect("a training job of played kernels");
+        let saved = after_forward[MemoryKind::Activation.index()];
+        assert_eq!(saved.0, number(&row, "/measured/after_forward_bytes/act"), "saved activations of {}", row["id"]);
+        let total: Bytes = peak.into_iter().sum();
+        assert_eq!(total.0, number(&row, "/measured/peak_bytes/total"), "peak of {} {}", row["model"], row["id"]);
+        compared += 1;
+    }
+    assert!(compared > 50, "{compared}");
+}
+
+/// PyTorch's counter counts the products of each chunk, and convolutions with the tokens that padding adds.
+#[test]
+fn flops_of_states_are_what_pytorch_counts() {
+    for row in rows(include_str!("../../data/truth/flops_states.jsonl")) {
+        let sizes = ["/seq", "/mbs"].map(|path| number(&row, path));
+        let job = job(&row, sizes, |run| run.attention = AttentionKernel::Standard);
+        let forward = ops::lower(&ops::lowering(&job)).forward().0;
+        let counted = to_f64(number(&row, "/forward_flops"));
+        assert!((forward - counted).abs() < 0.5, "{}: {forward} against {counted}", row["model"]);
+    }
+}
