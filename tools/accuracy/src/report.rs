@@ -30,7 +30,7 @@ impl File {
     fn groups(&self) -> Vec<(&'static str, String, Summary)> {
         let mut names: Vec<(&'static str, String)> = self.rows.iter().flat_map(|row| row.groups.iter().cloned()).collect();
         let order = |name: &str| {
-            [FRAMEWORK, "states", "time", "kind", "allocator", "precision", "kernels", "attention", "recompute", "family"]
+            [FRAMEWORK, "device", "states", "time", "kind", "allocator", "precision", "kernels", "attention", "recompute", "family"]
                 .iter()
                 .position(|n| *n == name)
         };
