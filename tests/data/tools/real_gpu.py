@@ -13,7 +13,8 @@ them. Nothing is downloaded: weights are random. A case is a line of JSON whose 
 
 Each case runs in a process of its own, one after the other, so that nothing is left of the one
 before. `real_rows.py` makes cuda/h100.jsonl of the answers. Rows are measured as those of the
-pretended GPU are (cuda/README.md); steps are timed behind that, with random tokens.
+pretended GPU are (cuda/README.md); steps are timed behind that, with random tokens. The rows
+there came from a first form of this script, which ran cases in forks and kept traces as well.
 """
 import contextlib
 import ctypes
