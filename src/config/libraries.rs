@@ -1,4 +1,4 @@
-//! Settings of the libraries that share a training out: DeepSpeed's file and the arguments of `DistributedDataParallel`.
+//! Settings of PyTorch and of the libraries that share a training out: DeepSpeed's file and the arguments of `DistributedDataParallel`.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,9 @@ pub struct LibraryOptions {
     /// Whether the model's tensors are made on the GPU one by one, as `AutoModel.from_config` does under `torch.device("cuda")`; else they
     /// come from the host, as after `from_pretrained`.
     pub made_on_gpu: bool,
+    /// Whether PyTorch keeps cuBLAS's workspaces for good, as it does before 2.15 and, if asked, behind it
+    /// (`TORCH_CUBLAS_WORKSPACE_CACHE`).
+    pub cublas_workspace_cache: bool,
     /// Whether FSDP1 makes a unit of every block (`auto_wrap_policy`); otherwise the whole model is one.
     pub wraps_blocks: bool,
     /// DDP's `gradient_as_bucket_view`: gradients lie in the buckets in which they are reduced.
@@ -63,6 +66,7 @@ impl LibraryOptions {
     /// The libraries' defaults (deepspeed/runtime/zero/config.py, torch/nn/parallel/distributed.py), for a model from the host.
     pub const DEFAULT: Self = Self {
         made_on_gpu: false,
+        cublas_workspace_cache: false,
         wraps_blocks: true,
         gradient_as_bucket_view: false,
         bucket_cap_mb: 25,

@@ -195,6 +195,7 @@ impl Scenario {
     fn library(&self) -> LibraryOptions {
         LibraryOptions {
             made_on_gpu: self.flag(FieldId::MadeOnGpu),
+            cublas_workspace_cache: self.flag(FieldId::KeptWorkspaces),
             wraps_blocks: self.flag(FieldId::WrapsBlocks),
             gradient_as_bucket_view: self.flag(FieldId::GradientAsBucketView),
             bucket_cap_mb: self.integer(FieldId::BucketCap),

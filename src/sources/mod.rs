@@ -198,9 +198,10 @@ sources! {
         "Memory taken for the cache.");
     LMDEPLOY = ("lmdeploy", "LMDeploy", "docs: INT4/INT8 KV cache", "a scale and a zero point for each head and token", Code,
         "Quantised keys and values.");
-    CUDA_CONTEXT = ("cuda-context", "Hugging Face and BigScience",
-        "Context and kernels after one tiny tensor: 1,343 MiB on V100, 1,573 MiB on A100", "model_memory_anatomy; chronicles-prequel", Measurement,
-        "Memory taken before the first tensor of the model.");
+    CUDA_CONTEXT = ("cuda-context", "Hugging Face and BigScience; Headroom's rows of a real H100",
+        "Context and kernels after one tiny tensor: 1,343 MiB on V100, 1,573 MiB on A100; in training steps of PyTorch 2.11 with CUDA 13 on H100: 751 MiB",
+        "model_memory_anatomy; chronicles-prequel; tests/data/cuda/h100.jsonl", Measurement,
+        "Memory taken outside the allocator of the framework.");
     FLASH_ATTENTION_2023 = ("flash-attention-2023", "Dao 2023; Shah et al. 2024; FlashAttention 4 2026",
         "FlashAttention 2, 3 and 4: attention's rate on A100, H100 and B200 (arXiv 2307.08691, 2407.08608)", "figures 4 to 7; figures 5 and 6", Paper,
         "How fast fused attention runs.");

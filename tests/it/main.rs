@@ -44,6 +44,7 @@ mod estimator {
     mod megatron;
     mod optimizers;
     mod properties;
+    mod real;
     mod record;
     mod schedules;
     mod serving;

@@ -1,9 +1,12 @@
-//! Memory snapshots of PyTorch 2.15, from a pretended H100: see `data/cuda/README.md`.
+//! Memory snapshots of PyTorch 2.15, from a pretended H100, and of PyTorch 2.11 from a real one: see `data/cuda/README.md`.
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a failed expectation is a failed test")]
 
 use std::fs;
 use std::path::Path;
 
+use crate::support;
+
+use headroom::config::{AttentionKernel, OptimizerImplementation, ParallelLayout, Recompute, TrainingPrecision};
 use headroom::diagnosis::snapshot::{Snapshot, SnapshotError, beside, read};
 use headroom::scenario::codec::decode;
 use headroom::units::Bytes;
@@ -50,6 +53,26 @@ fn the_replay_of_the_same_run_holds_the_same_tensors() {
         assert_eq!((found.alike, found.differences.len(), found.rest), (found.measured.allocated, 0, [Bytes::ZERO; 2]), "{name}");
         assert_eq!(found.predicted.memory.reserved, Bytes(RESERVED));
     }
+}
+
+/// A Llama of 4 layers on a real H100, whose blocks are recomputed; PyTorch 2.11 keeps cuBLAS's workspaces.
+#[test]
+fn a_real_card_wrote_what_the_replay_holds() {
+    let config = r#"{"model_type": "llama", "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 4,
+        "num_attention_heads": 16, "num_key_value_heads": 4, "vocab_size": 32000, "tie_word_embeddings": false}"#;
+    let model = headroom::import::config_json(config).expect("a known model").config;
+    let job = support::training_job(&model, ParallelLayout::SINGLE, |run| {
+        (run.seq_length, run.global_batch_size, run.micro_batch_size) = (2048, 2, Some(2));
+        (run.stack, run.precision) = (support::eager(), TrainingPrecision::Bf16Pure);
+        (run.attention, run.recompute) = (AttentionKernel::Flash, Recompute::Full);
+        run.optimizer_implementation = OptimizerImplementation::Fused;
+        (run.library.made_on_gpu, run.library.cublas_workspace_cache) = (true, true);
+    });
+    let real = snapshot("llama-1024-h100");
+    assert!(2_466_917_888 - real.allocated.0 < 4 << 20, "{:?}", real.allocated);
+    assert_eq!(real.reserved, Bytes(2_843_738_112));
+    let found = beside(real, &job).expect("a replay");
+    assert_eq!((found.alike, found.differences.len()), (found.measured.allocated, 0), "{:?}", found.differences);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::plan::Plan;
 use super::{Mark, Played, ledger_kind};
 use crate::estimator::ledger::{Certainty, LineItem, TensorLine, sort_by_kind};
 use crate::estimator::states::GATHERED_WEIGHTS;
-use crate::ops::tape::{Entry, Kind, State, Storage, When};
+use crate::ops::tape::{Entry, KEPT_WORKSPACE, Kind, State, Storage, When};
 use crate::sharding::Buckets;
 use crate::sources::{self, Source};
 use crate::units::{Bytes, DType};
@@ -247,6 +247,10 @@ fn about(played: &Played<'_>, mark: &Mark, grounds: &Grounds, (storage, kind): (
         }
         Kind::Gathered if op == REDUCTION_BUCKET => (op, bucket_note(played), source, Certainty::Modelled),
         Kind::Gathered => (op, "Gradients of one group on their way between ranks.", source, moved),
+        Kind::Scratch if storage.name == KEPT_WORKSPACE => {
+            let note = "PyTorch before 2.15 keeps one for products of forward and one for those of backward.";
+            ("cuBLAS workspaces", note, sources::PYTORCH_AUTOGRAD, exact)
+        }
         Kind::Scratch => {
             let note = "Taken by the kernel that runs at the peak, for itself: cuBLAS's workspace, partial sums.";
             ("Kernel workspace", note, sources::PYTORCH_AUTOGRAD, exact)

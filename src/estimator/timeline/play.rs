@@ -111,7 +111,12 @@ fn made<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Made<'t> {
     }
     tape.begin(When::Before, 0, Kind::Buffer);
     tape.at("Inputs and buffers", sources::PYTORCH_AUTOGRAD);
-    let buffers = ends.buffers(tape);
+    let mut buffers = ends.buffers(tape);
+    if plan.library.cublas_workspace_cache {
+        tape.keep_workspaces();
+        // Where every tensor is played, the first products take them.
+        buffers.extend((!plan.singly).then(|| tape.kept_workspaces()).into_iter().flatten());
+    }
     let ids = tape.constant("token ids", build.shapes.text, DType::Int64);
     Made { ends, layers, _buffers: buffers, ids }
 }
@@ -158,6 +163,7 @@ pub(super) fn evaluate(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
 pub(super) fn evaluate_alone(tape: &Tape, plan: &Plan<'_>) -> usize {
     let Made { ends, layers, ids, .. } = &made(tape, plan);
     let groups = Groups::new(tape, plan);
+    let _workspaces = tape.kept_workspaces();
     let before = tape.state().log.len();
     // The batch of the last step is still there.
     let ids = tape.constant("token ids of the evaluation", ids.form(), DType::Int64);

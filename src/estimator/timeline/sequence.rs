@@ -8,7 +8,7 @@ use super::play::{self, Parts};
 use super::{evaluation, is_played};
 use crate::config::Job;
 use crate::estimator::stage;
-use crate::ops::tape::{Entry, State, Tape};
+use crate::ops::tape::{Entry, KEPT_WORKSPACE, State, Tape};
 
 /// A tensor's memory is taken or freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,13 +75,14 @@ pub fn sequence(job: &Job) -> Option<Sequence> {
     let state = tape.state();
     let part = |from: usize, to: usize| events(&state, state.log.get(from..to).unwrap_or_default());
     let coordinator = plan.is_coordinated().then(|| Coordinator::of(&state, &plan));
-    let [opening, first_micro_batch, further_micro_batch] = match coordinator {
+    let [mut opening, mut first_micro_batch, further_micro_batch] = match coordinator {
         // Gradients that live on are there when a step begins, as where they add up; the very first finds none.
         None if plan.keeps_gradients => [part(built, first), part(first, further), part(first, further)],
         None => [Vec::new(), part(built, first), part(first, further)],
         Some(mut coordinator) => [(built..first, false), (built..first, true), (first..further, true)]
             .map(|(range, knows)| woven(&state, &range, coordinator.play(&state, &range, knows))),
     };
+    open_with_workspaces(&mut opening, &mut first_micro_batch);
     let mut build = part(0, emptied);
     build.extend((emptied > 0).then_some(TensorEvent::CacheEmptied));
     build.extend(part(emptied, built));
@@ -97,6 +98,17 @@ pub fn sequence(job: &Job) -> Option<Sequence> {
         rebuilt: part(step, rebuilt),
         evaluation: evaluation::every_tensor(job, run, (&plan, u32::try_from(state.storages.len()).unwrap_or(u32::MAX))),
     })
+}
+
+/// Workspaces of products that are kept are taken by the very first micro-batch alone.
+fn open_with_workspaces(opening: &mut Vec<TensorEvent>, first: &mut Vec<TensorEvent>) {
+    let is_kept = |event: &TensorEvent| matches!(event, TensorEvent::Taken { name, .. } if *name == KEPT_WORKSPACE);
+    if first.iter().any(is_kept) {
+        if opening.is_empty() {
+            opening.clone_from(first);
+        }
+        first.retain(|event| !is_kept(event));
+    }
 }
 
 pub(super) fn events(state: &State, log: &[Entry]) -> Vec<TensorEvent> {

@@ -42,6 +42,8 @@ pub enum UnreadMessage {
     NoMessage,
     /// The message is about a kernel's shared memory.
     SharedMemory,
+    /// A library of CUDA failed inside without a cause, as some do where no memory is left for them.
+    InsideLibrary,
     /// The size that was asked for is beyond 2⁶⁴ bytes.
     TooLarge,
 }
@@ -58,6 +60,10 @@ impl fmt::Display for UnreadMessage {
             Self::SharedMemory => {
                 "the message is about the shared memory of one kernel and not about the GPU's memory: use smaller blocks or fewer \
                  stages in the kernel"
+            }
+            Self::InsideLibrary => {
+                "the message is an internal error of cuDNN or cuFFT, which states no cause: on a full GPU it means that nothing is \
+                 left for the library itself, so compare what nvidia-smi shows with the GPU's memory"
             }
             Self::TooLarge => {
                 "the message asks for more than 16 EiB, which no program prints: paste the error as the program printed it"
@@ -129,7 +135,9 @@ const HEADS: &[Head] = &[
     ("failedtocudacalloc", others::nccl),
     ("failedtocudahostalloc", others::nccl),
     ("failedtocudamalloc", others::nccl),
-    ("cublas_status_alloc_failed", others::cublas),
+    ("cublas_status_alloc_failed", others::library),
+    ("cudnn_status_alloc_failed", others::library),
+    ("cufft_alloc_failed", others::library),
     ("allocationfailedforsize::", others::habana),
     ("outofmemory:killedprocess", host::linux),
     ("outofmemory:killprocess", host::linux),
@@ -142,6 +150,9 @@ const HEADS: &[Head] = &[
     ("cudaerrormemoryallocation", pytorch::named_error),
     ("error_out_of_device_memory", pytorch::named_error),
 ];
+
+/// Errors of libraries that state no cause, met on an H100 without free memory.
+const INSIDE_LIBRARIES: [&str; 2] = ["cudnn_status_internal_error", "cufft_internal_error"];
 
 /// Reads every out-of-memory message of a pasted text, in the order of the text.
 ///
@@ -171,9 +182,10 @@ pub fn read(text: &str) -> Result<Vec<OomMessage>, UnreadMessage> {
         return Err(UnreadMessage::Empty);
     }
     let (mut messages, mut refused) = (Vec::new(), None);
-    let mut shares_memory = false;
+    let (mut shares_memory, mut fails_inside) = (false, false);
     for stream in clean::streams(text) {
         shares_memory |= stream.text.contains("outofresource:sharedmemory");
+        fails_inside |= INSIDE_LIBRARIES.iter().any(|error| stream.text.contains(error));
         read_stream(&stream, &mut messages, &mut refused);
     }
     messages.sort_by_key(|(line, _)| *line);
@@ -182,7 +194,11 @@ pub fn read(text: &str) -> Result<Vec<OomMessage>, UnreadMessage> {
     if !messages.is_empty() {
         return Ok(messages);
     }
-    let otherwise = if shares_memory { UnreadMessage::SharedMemory } else { UnreadMessage::NoMessage };
+    let otherwise = match (shares_memory, fails_inside) {
+        (true, _) => UnreadMessage::SharedMemory,
+        (false, true) => UnreadMessage::InsideLibrary,
+        (false, false) => UnreadMessage::NoMessage,
+    };
     Err(refused.unwrap_or(otherwise))
 }
 

@@ -101,7 +101,8 @@ pub(super) fn nccl(window: &Window<'_>) -> Parsed {
 }
 
 /// "`CUBLAS_STATUS_ALLOC_FAILED` when calling `cublasCreate(handle)`": no memory is left for the library's workspace.
-pub(super) fn cublas(window: &Window<'_>) -> Parsed {
+/// cuDNN and cuFFT have words of their own for it.
+pub(super) fn library(window: &Window<'_>) -> Parsed {
     let mut message = OomMessage::of(ReportingProgram::Cuda, FailedRequest::Allocation);
     message.device.platform = Some("CUDA");
     Parsed::found(message, window.end_of(&["alloc_failed"]))

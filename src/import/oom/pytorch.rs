@@ -176,7 +176,11 @@ pub(super) fn host(window: &Window<'_>) -> Parsed {
 }
 
 /// An error by the name that an interface gives it: `CUDA_ERROR_OUT_OF_MEMORY`, `UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY`.
+/// "Search for `cudaErrorMemoryAllocation'" is a hint of PyTorch's behind its own words.
 pub(super) fn named_error(window: &Window<'_>) -> Parsed {
+    if window.before(10).contains("searchfor") {
+        return Parsed::Nothing;
+    }
     let is_cuda = window.after().starts_with("cuda");
     let mut message =
         OomMessage::of(if is_cuda { ReportingProgram::Cuda } else { ReportingProgram::PyTorch }, FailedRequest::Allocation);

@@ -29,6 +29,7 @@ mod segments;
 mod state;
 mod streams;
 mod tuning;
+mod workspaces;
 
 use std::cell::RefCell;
 
@@ -44,6 +45,7 @@ pub(crate) use state::{
 };
 pub(crate) use streams::Kept;
 pub(crate) use tuning::Packed;
+pub(crate) use workspaces::KEPT_WORKSPACE;
 
 use super::tensor::{Dim, Shape};
 use crate::sources::Source;

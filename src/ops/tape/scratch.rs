@@ -1,19 +1,10 @@
 //! Memory that CUDA's kernels take for themselves, beside what goes in and comes out: it is freed when the kernel has been started.
 
-use super::state::{Entry, Kind, NONE, Operand, State, Storage, at};
+use super::state::{Kind, NONE, Operand, State};
 use super::{Form, Order, Tape};
 use crate::config::Dispatch;
 use crate::ops::tensor::{Dim, Shape};
 use crate::units::DType;
-
-const MIB: u64 = 1 << 20;
-
-/// Workspace of one call of cuBLAS on compute capability 9 (`getChosenWorkspaceSize` in `aten/src/ATen/cuda/CublasHandlePool.cpp`). PyTorch
-/// takes it anew for every call from 2.15 on; before, each thread that multiplied kept one for good.
-const CUBLAS: u64 = 32 * MIB;
-
-/// Workspace of one call of cuBLASLt, which multiplies and adds a bias in one kernel (`getCUDABlasLtWorkspaceSize`).
-const CUBLAS_LT: u64 = MIB;
 
 /// Multiprocessors of an H100 SXM, and threads of each: they decide how finely a long sum is split.
 pub(super) const MULTIPROCESSORS: u64 = 132;
@@ -126,24 +117,6 @@ impl State {
         let storage = self.allocate(name, form, DType::Int8);
         self.kind = kind;
         storage
-    }
-
-    /// Takes and frees the workspace of a matrix product, as its kernel is started: its result is there already.
-    pub(super) fn multiply_with_workspace(&mut self, adds_bias: bool) {
-        if self.scratch == Scratch::None || self.stopped {
-            return;
-        }
-        let known = self.workspaces[usize::from(adds_bias)];
-        let here = |storage: &Storage| storage.taken_in == self.op && storage.layer == self.layer;
-        if self.storages.get(at(known)).is_some_and(here) {
-            // One storage stands for those of all products of an operation.
-            self.log.extend([Entry::Taken(known), Entry::Freed(known)]);
-            return;
-        }
-        let bytes = if adds_bias { CUBLAS_LT } else { CUBLAS };
-        let workspace = self.take_scratch("workspace of cuBLAS", bytes);
-        self.workspaces[usize::from(adds_bias)] = workspace;
-        self.release(workspace);
     }
 
     /// Takes and frees the partial sums of a sum over the rows of a tensor (`aten/src/ATen/native/cuda/Reduce.cuh`,

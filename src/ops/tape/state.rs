@@ -360,6 +360,10 @@ pub(crate) struct State {
     pub(super) scratch: Scratch,
     /// The last workspaces of products without and with a bias, or any storage that is none.
     pub(super) workspaces: [u32; 2],
+    /// Whether a thread that multiplies keeps its workspaces, and which of forward's and backward's has that of products without and
+    /// with a bias.
+    pub(super) keeps_workspaces: bool,
+    pub(super) kept_workspaces: [[bool; 2]; 2],
     /// The costs in time of the run, where they are recorded.
     pub(super) costs: Option<Box<Costs>>,
     /// The kind that products with weights are counted in.

@@ -14,7 +14,7 @@ use headroom::optimizers::{Optimizer, OptimizerImplementation};
 use headroom::units::Bytes;
 use serde_json::{Value, json};
 
-fn number(value: &Value) -> u64 {
+pub(super) fn number(value: &Value) -> u64 {
     value.as_u64().expect("a number")
 }
 
@@ -31,7 +31,7 @@ fn whole(config: &Value) -> String {
     config.to_string()
 }
 
-fn job_of(row: &Value) -> Job {
+pub(super) fn job_of(row: &Value) -> Job {
     let config = headroom::import::config_json(&whole(&row["config"])).expect("a known model").config;
     let of = &row["run"];
     support::training_job(&config, ParallelLayout::SINGLE, |run| {
@@ -56,6 +56,8 @@ fn job_of(row: &Value) -> Job {
         run.stack = of["kernels"].as_str().and_then(Stack::named).expect("a stack");
         run.attention = if of["attention"] == "eager" { AttentionKernel::Standard } else { AttentionKernel::Flash };
         run.recompute = if of["recompute"] == "full" { Recompute::Full } else { Recompute::None };
+        run.library.made_on_gpu = of["build"] == "device";
+        run.library.cublas_workspace_cache = of["cublas_workspace_cache"] == true;
     })
 }
 

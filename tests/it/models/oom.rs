@@ -200,6 +200,7 @@ fn what_is_no_message_gets_a_sentence_with_a_way_out() {
         ("Decode out of memory happened. #retracted_reqs: 1, #new_token_ratio: 0.1474 -> 0.1845", UnreadMessage::NoMessage),
         ("tensorflow/core/common_runtime/bfc_allocator.cc:246] tried to allocate 0 bytes", UnreadMessage::NoMessage),
         (shared, UnreadMessage::SharedMemory),
+        ("RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR", UnreadMessage::InsideLibrary),
         (&huge, UnreadMessage::TooLarge),
         ("DefaultCPUAllocator: you tried to allocate 99999999999999999999999 bytes", UnreadMessage::TooLarge),
     ];

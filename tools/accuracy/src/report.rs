@@ -30,9 +30,21 @@ impl File {
     fn groups(&self) -> Vec<(&'static str, String, Summary)> {
         let mut names: Vec<(&'static str, String)> = self.rows.iter().flat_map(|row| row.groups.iter().cloned()).collect();
         let order = |name: &str| {
-            [FRAMEWORK, "states", "time", "kind", "allocator", "precision", "kernels", "attention", "recompute", "family"]
-                .iter()
-                .position(|n| *n == name)
+            [
+                FRAMEWORK,
+                "device",
+                "states",
+                "time",
+                "kind",
+                "allocator",
+                "precision",
+                "kernels",
+                "attention",
+                "recompute",
+                "family",
+            ]
+            .iter()
+            .position(|n| *n == name)
         };
         names.sort_by(|a, b| (order(a.0), &a.1).cmp(&(order(b.0), &b.1)));
         names.dedup();

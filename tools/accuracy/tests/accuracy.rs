@@ -127,7 +127,7 @@ fn all(limit: f64) -> Limits {
 /// Each bar with what it asks.
 type Bar = (&'static str, fn() -> Result<(), String>);
 
-const BARS: [Bar; 36] = [
+const BARS: [Bar; 37] = [
     ("parameters of transformers' models", || exact(&rows("truth/parameters.jsonl"), "parameters")),
     ("parameters of partial files of every family", || exact(&rows("parameters_families.jsonl"), "parameters")),
     ("parameters of published models", || exact(&verified(), "parameters")),
@@ -155,6 +155,14 @@ const BARS: [Bar; 36] = [
     ("PyTorch alone under its CUDA allocator", || {
         let finished = having(&rows("cuda.jsonl"), "allocated");
         if finished.len() < 43 { Err(format!("{} rows are expressed", finished.len())) } else { exact(&finished, "allocated") }
+    }),
+    ("PyTorch, Trainer and peft on a real H100", || {
+        let found = having(&rows("h100.jsonl"), "allocated");
+        if found.len() < 58 {
+            return Err(format!("{} rows are expressed", found.len()));
+        }
+        within(&found, "allocated", Limits { median: 0.001, p90: 0.01, max: 0.01 })
+            .and_then(|()| within(&found, "reserved", Limits { median: 0.01, p90: 0.03, max: 0.08 }))
     }),
     ("DDP under PyTorch's CUDA allocator", || framework("DDP", 10, all(0.0001))),
     ("FSDP1 under PyTorch's CUDA allocator", || framework("FSDP1", 18, all(0.0001))),

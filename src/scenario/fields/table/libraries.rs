@@ -1,4 +1,4 @@
-//! Settings of the libraries that share a training out, with their words: DeepSpeed and `DistributedDataParallel`.
+//! Settings of PyTorch and of the libraries that share a training out, with their words: DeepSpeed and `DistributedDataParallel`.
 
 use super::{FieldDefault, Group, option};
 
@@ -6,6 +6,10 @@ fields! { $
     /// The model's tensors are made on the GPU one by one, as from a configuration; otherwise they come
     /// from the host, as trained weights do. A head that shares the embedding then leaves a hole.
     MadeOnGpu("mog", "made_on_gpu", "Model made on the GPU")
+        .flag().group(Group::Layout).train().folded().default(FieldDefault::Flag(false)),
+    /// PyTorch before 2.15 keeps the memory that matrix products work in: 32 MiB for forward and as much for
+    /// backward. From 2.15 on every product takes its own and gives it back.
+    KeptWorkspaces("ckw", "cublas_workspace_cache", "PyTorch keeps cuBLAS workspaces")
         .flag().group(Group::Layout).train().folded().default(FieldDefault::Flag(false)),
     /// FSDP1 makes a unit of every block (`auto_wrap_policy`), which is gathered for its own use. Otherwise the
     /// whole model is one unit: all weights are gathered at once, and all gradients wait for the end of backward.

@@ -3,7 +3,8 @@
 use super::{FieldDefault, Group};
 
 fields! { $
-    /// Memory that driver, libraries and kernels take before the model's first tensor.
+    /// Memory that driver, libraries and kernels take outside PyTorch's allocator. 0.73 GiB was measured in training steps
+    /// on an H100 under PyTorch 2.11 and CUDA 13, 1.3 to 1.6 GiB on V100 and A100 in earlier years.
     FrameworkContext("fc", "framework_context", "Framework context")
         .number(0.0..=1000.0).unit("GiB").group(Group::Reserve).folded()
         .default(FieldDefault::Decimal(1.3)),

@@ -1,10 +1,10 @@
-//! Rows of kind `pretend_cuda`: one GPU, a transformers model, the settings of PyTorch alone.
+//! Rows of kinds `pretend_cuda` and `cuda`: one GPU, a transformers model, the settings of PyTorch alone.
 
 use headroom::config::{Job, LibraryOptions, ParallelLayout, Run, TrainingRun};
 
 use super::super::row::{Fields, stack};
 use super::super::truth::{attention, implementation, optimizer, precision, recompute};
-use super::{Pretended, card, expandable_segments, is_plain_pytorch, model, only_known};
+use super::{Pretended, card, expandable_segments, is_plain_pytorch, keeps_workspaces, model, only_known};
 
 /// The keys of `run`, from `measure_cuda.py`. `steps` says how often the step was repeated. `build` says on which device the model was
 /// made.
@@ -48,7 +48,11 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
         },
         recompute: recompute(row.text("/run/recompute")?)?,
         zero_grad_to_none: row.text("/run/zero_grad")? == "to_none",
-        library: LibraryOptions { made_on_gpu: row.text("/run/build")? == "device", ..LibraryOptions::DEFAULT },
+        library: LibraryOptions {
+            made_on_gpu: row.text("/run/build")? == "device",
+            cublas_workspace_cache: keeps_workspaces(row),
+            ..LibraryOptions::DEFAULT
+        },
         ..TrainingRun::plain()
     };
     let model = model(row)?;

@@ -1,12 +1,13 @@
-//! Rows of PyTorch's own CUDA allocator: real training steps on a GPU that only pretends to compute.
+//! Rows of PyTorch's own CUDA allocator: training steps on a GPU that only pretends to compute, and on a real one.
 //!
-//! Kernels, autograd and the caching allocator are PyTorch's own; see `tests/data/cuda/README.md`. Two figures of a row are compared:
+//! On both, kernels, autograd and the caching allocator are PyTorch's own; see `tests/data/cuda/README.md`. Two figures of a row are compared:
 //! the highest sum of allocated tensors, and what the allocator had reserved from the driver for them. A row that ended out of memory
-//! has no peak: it is compared by whether ours does not find room either.
+//! has no peak: it is compared by whether ours does not find room either. Rows of a real GPU state the median time of a step as well.
 
 mod cuda;
 mod deepspeed;
 mod megatron;
+mod real;
 mod torch;
 mod trainer;
 
@@ -59,7 +60,7 @@ pub fn allocated_of(row: &Pretended) -> Bytes {
 
 /// The kinds of rows that are read here.
 pub fn is_pretended(row: Fields<'_>) -> bool {
-    matches!(row.text("/kind"), Ok("pretend_cuda" | "pretend_framework"))
+    matches!(row.text("/kind"), Ok("pretend_cuda" | "pretend_framework")) || real::is_real(row)
 }
 
 /// A row of the pretended GPU.
@@ -75,6 +76,7 @@ pub fn pretended(index: usize, row: Fields<'_>) -> Row {
     ] {
         groups.extend(row.text(pointer).map(|value| (name, value.to_owned())));
     }
+    groups.extend(real::device(row).map(|device| ("device", device)));
     let outcome = expressed(row).and_then(|ours| {
         groups.push(("allocator", if ours.expandable_segments { "expandable segments" } else { "default" }.to_owned()));
         compared(row, &ours)
@@ -100,7 +102,7 @@ pub fn framework(row: Fields<'_>) -> &str {
 
 /// The row as a job, or the setting that the engine does not know.
 pub fn expressed(row: Fields<'_>) -> Result<Pretended, String> {
-    if row.text("/kind") == Ok("pretend_cuda") {
+    if row.text("/kind") == Ok("pretend_cuda") || (real::is_real(row) && row.is_absent("/framework")) {
         return cuda::pretended(row);
     }
     is_plain_pytorch(row)?;
@@ -108,6 +110,7 @@ pub fn expressed(row: Fields<'_>) -> Result<Pretended, String> {
         "ddp" | "fsdp1" | "fsdp2" => torch::pretended(row),
         "deepspeed" => deepspeed::pretended(row),
         "trainer" => trainer::pretended(row),
+        "megatron" if keeps_workspaces(row) => Err("workspaces that PyTorch keeps beside Megatron-LM's".to_owned()),
         "megatron" => megatron::pretended(row),
         "torchtitan" | "torchtitan_2025" => trainer::torchtitan(row),
         "torchtune" => trainer::torchtune(row),
@@ -128,6 +131,7 @@ fn compared(row: Fields<'_>, ours: &Pretended) -> Result<Vec<Comparison>, String
         all.push(Comparison { quantity: Quantity::Allocated, ours: allocated.0, measured });
         let measured = row.count("/measured/peak_reserved")?;
         all.extend(reserved.map(|reserved| Comparison { quantity: Quantity::Reserved, ours: reserved.0, measured }));
+        all.extend(real::step_time(row, &ours.job)?);
     }
     Ok(all)
 }
@@ -154,20 +158,21 @@ fn expandable_segments(row: Fields<'_>) -> Result<bool, String> {
     }
 }
 
-/// The pretended card, with the allocator's setting; `gpu_total_bytes` of the run is another amount of memory, and 0 the H100's.
+/// The card, with the allocator's setting; `gpu_total_bytes` of the run is another amount of memory, and 0 all that the card has.
 fn card(row: Fields<'_>) -> Result<Cluster, String> {
     let stated = if row.is_absent("/run/gpu_total_bytes") { 0 } else { row.count("/run/gpu_total_bytes")? };
-    let total = if stated == 0 { CARD } else { stated };
-    let accelerator = Accelerator { memory: Bytes(total.saturating_sub(CONTEXT)), ..NO_OVERHEAD.accelerator };
+    let room = match stated {
+        0 if real::is_real(row) => real::room(row)?,
+        0 => CARD.saturating_sub(CONTEXT),
+        stated => stated.saturating_sub(CONTEXT),
+    };
+    let accelerator = Accelerator { memory: Bytes(room), ..NO_OVERHEAD.accelerator };
     let overheads = Overheads { expandable_segments: expandable_segments(row)?, ..Overheads::NONE };
     Ok(Cluster { accelerator, overheads, ..NO_OVERHEAD })
 }
 
 /// Fails for settings of PyTorch that change a step's memory and that the engine does not know.
 fn is_plain_pytorch(row: Fields<'_>) -> Result<(), String> {
-    if row.flag("/run/cublas_workspace_cache").unwrap_or(false) {
-        return Err("workspaces that cuBLAS keeps for good are not modelled".to_owned());
-    }
     let kernels = row.0.pointer("/measured/sdpa_kernel").and_then(Value::as_array);
     let chosen = kernels.into_iter().flatten().filter_map(Value::as_str);
     // FlashAttention knows 16 bits alone: in fp32 the engine, like PyTorch, takes the memory-efficient kernel.
@@ -182,6 +187,11 @@ fn is_plain_pytorch(row: Fields<'_>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Whether PyTorch keeps cuBLAS's workspaces for good.
+fn keeps_workspaces(row: Fields<'_>) -> bool {
+    row.flag("/run/cublas_workspace_cache").unwrap_or(false)
 }
 
 /// Keys of `run` that every framework's rows may have. `steps` says how often the step was repeated.
@@ -263,7 +273,8 @@ fn model(row: Fields<'_>) -> Result<ModelConfig, String> {
 /// The job of a row: its model, that run on every data-parallel rank, its card.
 fn job(row: Fields<'_>, run: &TrainingRun, layout: ParallelLayout) -> Result<Pretended, String> {
     let model = model(row)?;
-    let run = TrainingRun { global_batch_size: run.global_batch_size * layout.d(), ..run.clone() };
+    let mut run = TrainingRun { global_batch_size: run.global_batch_size * layout.d(), ..run.clone() };
+    run.library.cublas_workspace_cache = keeps_workspaces(row);
     let job = Job::new(model, Run::Training(run), layout, card(row)?).map_err(|error| error.to_string())?;
     tuning::is_modelled(&job)?;
     Ok(Pretended { job, expandable_segments: expandable_segments(row)?, rank: None })
