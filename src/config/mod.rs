@@ -30,9 +30,9 @@ pub use layout::{Offload, ParallelLayout, PipelineSplit};
 pub use libraries::{LibraryOptions, OverlapComm};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
 pub use modules::{
-    BlockLayout, Division, EmbeddingScale, ExpertModules, FamilyChoice, FeedForwardStyle, GgufRules, LinearBiases, LinearStyle,
+    AttentionGate, BlockLayout, Division, EmbeddingScale, ExpertModules, ExpertWeights, FamilyChoice, FeedForwardStyle, GgufRules, LinearBiases, LinearStyle,
     Measured, Modules, NormStyle, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores,
-    RouterWeights, SinkStyle, TensorPlan,
+    RouterWeights, SharedTurn, SinkStyle, TensorPlan,
 };
 pub use precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 pub use run::{AttentionKernel, Dispatch, Evaluation, LengthMix, Loss, Recompute, Run, ServingRun, Texts, TrainingRun};

@@ -86,7 +86,7 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
 fn listed(file: &mut Reader<'_>) -> Result<Option<Vec<bool>>, ImportError> {
     let Some(Value::List(types)) = file.peek("layer_types") else { return Ok(None) };
     // The list takes the place of older files' period.
-    file.done_with(&["layer_types", "sliding_window_pattern", "_sliding_window_pattern"]);
+    file.done_with(&["layer_types", "sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers"]);
     let mut flags = Vec::with_capacity(types.len());
     let mut chunked = false;
     for kind in types {
@@ -150,7 +150,8 @@ fn from(file: &mut Reader<'_>, default: u64) -> Result<LayerSet, ImportError> {
 
 /// All but every period-th; older files state the period.
 fn every(file: &mut Reader<'_>, default: u64) -> Result<LayerSet, ImportError> {
-    let stated = file.optional(&["sliding_window_pattern", "_sliding_window_pattern"], MAX_LAYERS)?;
+    let keys = ["sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers"];
+    let stated = file.optional(&keys, MAX_LAYERS)?;
     let period = stated.unwrap_or(default);
     file.asks("sliding_window_pattern", Value::Whole(period), stated.is_some());
     Ok(if period == 1 { LayerSet::None } else { LayerSet::AllButEvery(period) })
@@ -190,7 +191,7 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
     // A list of dense layers takes the place of those that are dense by default.
     let lists_dense = looks_at("mlp_only_layers") && file.has("mlp_only_layers");
     let mut first = if lists_dense { 0 } else { experts.first_dense };
-    for key in ["first_k_dense_replace", "moe_layer_start_index"].into_iter().filter(|key| looks_at(key)) {
+    for key in ["first_k_dense_replace", "moe_layer_start_index", "num_dense_layers"].into_iter().filter(|key| looks_at(key)) {
         if let Some(value) = file.peek(key) {
             first = number(key, value)?;
         }
@@ -224,7 +225,7 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
 /// Asks for the keys that say which layers have experts, where the file does not state them.
 fn ask(file: &mut Reader<'_>, experts: &Experts, first: u64) {
     let steps = STEPS.map(|key| (key, 1)).into_iter();
-    let firsts = ["first_k_dense_replace", "moe_layer_start_index"].map(|key| (key, first));
+    let firsts = ["first_k_dense_replace", "moe_layer_start_index", "num_dense_layers"].map(|key| (key, first));
     for (key, default) in steps.chain(firsts).filter(|(key, _)| experts.chosen_by.contains(key)) {
         if !file.has(key) {
             file.asks(key, Value::Whole(default), false);

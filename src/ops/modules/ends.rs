@@ -280,13 +280,17 @@ impl Ends {
             self.last_factors.set(all.last().map(Var::kept));
             return all;
         }
-        let frequencies = |name| tape.constant(name, self.forms.rotary[2], FP32);
-        let rotary = || self.rotary.then(|| [frequencies("rotary frequencies"), frequencies("first rotary frequencies")]);
+        let frequencies = |name, form| tape.constant(name, form, FP32);
+        let rotary = |form| {
+            self.rotary.then(|| [frequencies("rotary frequencies", form), frequencies("first rotary frequencies", form)])
+        };
         let scale = self.scale.map(|format| tape.constant("embedding scale", self.shapes.scalar, format));
         let again = self.two_tables || self.modules.registers_spare_frequencies;
         let streams = self.streams.iter().flat_map(|streams| streams.buffers(tape));
         let positions = self.buffers_of_positions(tape);
-        rotary().into_iter().chain(again.then(rotary).flatten()).flatten().chain(scale).chain(streams).chain(positions).collect()
+        let [first, second] = [self.forms.rotary[2], self.forms.sliding_rotary[2]];
+        let again = again.then(|| rotary(second)).flatten();
+        rotary(first).into_iter().chain(again).flatten().chain(scale).chain(streams).chain(positions).collect()
     }
 
     /// Keys and values of every layer, where some are learned; peft's `forward` holds them until the loss is there.
@@ -348,8 +352,8 @@ impl Ends {
         };
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let format = if self.modules.rotary_tables == RotaryTables::InFp32 { FP32 } else { dtype };
-        let rotary = self.rotary.then(|| self.rotary(tape, format));
-        let again = self.two_tables.then(|| self.rotary(tape, format));
+        let rotary = self.rotary.then(|| self.rotary(tape, format, self.forms.rotary));
+        let again = self.two_tables.then(|| self.rotary(tape, format, self.forms.sliding_rotary));
         let whole = Tables { rotary, mask, alibi, positions, past: None, own_input, layer: None };
         let whole_rotary = whole.rotary.clone();
         let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };

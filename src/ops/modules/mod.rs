@@ -13,6 +13,7 @@ mod dense;
 mod ends;
 mod falcon;
 mod feed;
+mod gate;
 mod gpt2;
 mod in_pairs;
 mod mlp;
@@ -21,6 +22,7 @@ mod neox;
 mod norm;
 mod rotary;
 mod rotation;
+mod sinks;
 mod state;
 mod tables;
 

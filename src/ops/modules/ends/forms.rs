@@ -16,6 +16,8 @@ pub(super) struct Forms {
     pub nothing: Form,
     /// `[s, d]`, `[s, d / 2]` and `[d / 2]` of rotary tables.
     pub rotary: [Form; 3],
+    /// The same of layers that slide, where they have tables of their own.
+    pub sliding_rotary: [Form; 3],
     /// Tables of half the width (gpt-oss).
     pub by_halves: bool,
     /// One table of complex numbers (DeepSeek-V2).
@@ -50,15 +52,16 @@ impl Forms {
         let tables = model.family.modules().rotary_tables;
         let by_halves = tables == RotaryTables::Halves;
         let shorter = Dim("seq_length - 1", with.seq_length.saturating_sub(1).max(1));
+        let rotary = |width: u64| {
+            let columns = Dim("rotated width", if by_halves { width / 2 } else { width });
+            [tape.form([s, columns]), tape.form([s, half(width)]), tape.form([half(width)])]
+        };
         Self {
             positions: tape.form([s]),
             all_positions: tape.form([Dim("position_rows", model.position_rows)]),
             nothing: tape.form([Dim("nothing", 0)]),
-            rotary: [
-                tape.form([s, Dim("rotated width", if by_halves { width / 2 } else { width })]),
-                tape.form([s, half(width)]),
-                tape.form([half(width)]),
-            ],
+            rotary: rotary(width),
+            sliding_rotary: rotary(if model.family.modules().other_heads_rotate_whole { model.head_dim } else { width }),
             by_halves,
             complex: tables == RotaryTables::Complex || factors(build).is_some(),
             factors: {
