@@ -216,6 +216,7 @@ impl ModelConfig {
             num_attention_heads: other.num_attention_heads,
             num_key_value_heads: other.num_key_value_heads,
             head_dim: other.head_dim,
+            rotary_dim: self.rotary_dim.filter(|_| !self.family.modules().other_heads_rotate_whole),
             attention_sinks: other.attention_sinks,
             hybrid,
             ..self.clone()

@@ -31,9 +31,9 @@ pub use layout::{Offload, ParallelLayout, PipelineSplit};
 pub use libraries::{LibraryOptions, OverlapComm};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
 pub use modules::{
-    BlockLayout, Division, EmbeddingScale, ExpertModules, FamilyChoice, FeedForwardStyle, GgufRules, LinearBiases, LinearStyle,
-    Measured, Modules, NormStyle, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores,
-    RouterWeights, SinkStyle, StateProjections, TensorPlan,
+    AttentionGate, BlockLayout, Division, EmbeddingScale, ExpertModules, ExpertWeights, FamilyChoice, FeedForwardStyle,
+    GgufRules, LinearBiases, LinearStyle, Measured, Modules, NormStyle, PositionIds, Projections, QueryKeyNorm, RotaryTables,
+    RotationStyle, RouterScores, RouterWeights, SharedTurn, SinkStyle, StateProjections, TensorPlan,
 };
 pub use precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 pub use run::{AttentionKernel, Dispatch, Evaluation, LengthMix, Loss, Recompute, Run, ServingRun, Texts, TrainingRun};

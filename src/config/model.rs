@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm, Tower};
+use super::{AttentionGate, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm, Tower};
 
 /// The normalisation layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -197,8 +197,14 @@ impl ModelConfig {
             self.position_embedding == PositionEmbedding::Rotary && self.rotary_dim.is_none_or(|dim| dim == self.head_dim);
         let shaped = self.normalization == Normalization::RmsNorm && self.mlp == MlpKind::Gated && self.norms_per_block == 2;
         let other = special || capped || self.lm_head_bias || self.embedding_norm || self.parallel_residual || self.pooler;
-        let other = other || self.encoder.is_some();
+        let other = other || self.encoder.is_some() || self.has_parts_of_its_own();
         alike && rotated && shaped && !other && self.hidden_act == HiddenAct::Silu
+    }
+
+    /// True where blocks have gates or norms that no other field tells of: they are there as transformers writes them alone.
+    pub fn has_parts_of_its_own(&self) -> bool {
+        let own = self.family.modules();
+        own.gate != AttentionGate::None || own.norms_before_last_products || (self.moe.is_some() && own.experts.norms_output)
     }
 
     /// The family whose modules run a model of this shape: the stated one, or [`GENERIC`] where a field says what that family's

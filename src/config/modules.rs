@@ -33,6 +33,8 @@ pub struct Modules {
     pub rotary_tables: RotaryTables,
     /// Sliding layers have rotary tables of their own.
     pub tables_for_each_kind: bool,
+    /// Layers with heads of another shape rotate the whole head.
+    pub other_heads_rotate_whole: bool,
     /// Sliding layers have a mask of their own; without it all layers share one.
     pub mask_for_each_kind: bool,
     /// Frequencies of rotary tables are registered once more, for tables that nobody makes.
@@ -49,6 +51,10 @@ pub struct Modules {
     pub hands_rotary_to_states: bool,
     /// The factor on embedded tokens.
     pub embedding_scale: EmbeddingScale,
+    /// What gates attention's output before it is projected.
+    pub gate: AttentionGate,
+    /// Attention's output, and the inner values of the feed-forward layer, are normed before the last product of each.
+    pub norms_before_last_products: bool,
     /// Queries are scaled before their product with keys, and the product once more.
     pub scales_queries: bool,
     /// The softmax of scores is in fp32 and cast back; without it, it is in the scores' format.
@@ -110,6 +116,7 @@ impl Modules {
         rotation: RotationStyle::Whole,
         rotary_tables: RotaryTables::Whole,
         tables_for_each_kind: false,
+        other_heads_rotate_whole: false,
         mask_for_each_kind: true,
         registers_spare_frequencies: false,
         sinks: SinkStyle::Column,
@@ -118,6 +125,8 @@ impl Modules {
         hands_on_positions: true,
         hands_rotary_to_states: true,
         embedding_scale: EmbeddingScale::None,
+        gate: AttentionGate::None,
+        norms_before_last_products: false,
         scales_queries: false,
         softmax_in_fp32: true,
         scales_values: false,
@@ -218,6 +227,8 @@ pub enum NormStyle {
 pub enum QueryKeyNorm {
     /// Each head by the same scale, before heads and tokens change places.
     HeadByHead,
+    /// As [`Self::HeadByHead`], once queries, keys and values are all made.
+    OnceAllAreMade,
     /// Each head by the same scale, after heads and tokens have changed places.
     AfterTransposing,
     /// Each head by the same scale, after heads and tokens have changed places and the heads are rotated; blocks of
@@ -271,6 +282,8 @@ pub enum RouterScores {
     SoftmaxOfPicked,
     /// As [`Self::SoftmaxOfPicked`], in fp32.
     SoftmaxOfPickedInFp32,
+    /// As [`Self::SoftmaxOfPicked`], of which the picked ones alone are made fp32.
+    SoftmaxInFp32OfPicked,
     /// Sigmoids, corrected for the choice alone.
     CorrectedSigmoid,
     /// As [`Self::CorrectedSigmoid`], in the scores' format, and scaled.
@@ -288,6 +301,28 @@ pub enum RouterWeights {
     Fp32,
 }
 
+/// The format of the picked experts' weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExpertWeights {
+    /// That of the scores before they were made wider.
+    AsScores,
+    /// That of the router's input.
+    AsInput,
+    /// fp32.
+    Fp32,
+}
+
+/// When shared experts run: what is made first is there while the rest runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SharedTurn {
+    /// Before the router.
+    First,
+    /// Between the router and the routed experts.
+    BehindRouter,
+    /// Behind the routed experts.
+    Last,
+}
+
 /// Experts and their router.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "a list of yes and no, as in the library's code")]
@@ -298,16 +333,26 @@ pub struct ExpertModules {
     pub router_weights: RouterWeights,
     /// The correction of [`RouterScores::CorrectedSigmoid`] is kept in fp32, whatever the format of weights.
     pub corrects_in_fp32: bool,
-    /// The weights of the picked experts are cast back to the scores' format.
-    pub casts_weights: bool,
+    /// The format of the picked experts' weights.
+    pub weights_in: ExpertWeights,
     /// The router's weights are left as they are, whatever `norm_topk_prob` says.
     pub ignores_norm_topk_prob: bool,
     /// Scores are made in fp32, and experts are chosen among groups of them, without shared experts too.
     pub routes_by_groups: bool,
     /// The router is registered before the experts.
     pub router_first: bool,
-    /// Shared experts run before the router, which then is that of layers without shared ones.
-    pub shared_experts_first: bool,
+    /// When shared experts run.
+    pub shared_turn: SharedTurn,
+    /// The router is that of layers without shared experts.
+    pub routes_without_groups: bool,
+    /// The correction of scores is a parameter that never learns, and no buffer.
+    pub correction_is_parameter: bool,
+    /// The routed experts' sum is scaled, whatever the router has scaled.
+    pub scales_sum: bool,
+    /// What routed and shared experts add up to is scaled.
+    pub scales_total: bool,
+    /// The sum of routed and shared experts is normed.
+    pub norms_output: bool,
     /// The layer returns the weights beside its output.
     pub returns_weights: bool,
     /// Gate and up alternate, and are kept within limits.
@@ -322,11 +367,16 @@ impl ExpertModules {
         scores: RouterScores::Softmax,
         router_weights: RouterWeights::AsOthers,
         corrects_in_fp32: false,
-        casts_weights: true,
+        weights_in: ExpertWeights::AsScores,
         ignores_norm_topk_prob: false,
         routes_by_groups: false,
         router_first: false,
-        shared_experts_first: false,
+        shared_turn: SharedTurn::Last,
+        routes_without_groups: false,
+        correction_is_parameter: false,
+        scales_sum: false,
+        scales_total: false,
+        norms_output: false,
         returns_weights: false,
         clamps_gates: false,
         are_named_as_targets: true,
@@ -377,6 +427,17 @@ pub enum SinkStyle {
     Column,
     /// Each query's output is scaled by the sigmoid of its scores' log-sum-exp less the sink.
     OutputScale,
+}
+
+/// What gates attention's output before it is projected, in blocks of llama's parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttentionGate {
+    /// Nothing, or a gate that is made with the queries.
+    None,
+    /// A sigmoid for every column, from a matrix of its own that runs beside those of queries, keys and values.
+    OfColumns,
+    /// A softplus in fp32 for every head, from a matrix of its own that runs once the output is there.
+    OfHeads,
 }
 
 /// How linear biases of the scores are added.

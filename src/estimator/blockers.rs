@@ -227,6 +227,8 @@ rules! {
     // transformers 5.23 keeps texts apart by position_ids: lengths for FlashAttention, a mask for each sequence elsewhere.
     PACKED_SCORES: PACKING_2024,
         "Texts that share a sequence are modelled with FlashAttention alone, which needs no mask to keep them apart; use it, or pad";
+    PARTS_ELSEWHERE: PYTORCH_AUTOGRAD,
+        "Training this model's gates and inner norms is modelled for transformers' modules and fused kernels; use one of these software stacks";
     LAYERS_ELSEWHERE: PYTORCH_AUTOGRAD,
         "Training layers with heads of different shapes, or several residual streams, is modelled for transformers' modules and fused kernels; use one of these software stacks";
     STREAMS_IN_STAGES: PYTORCH_AUTOGRAD,
@@ -442,6 +444,7 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(layout.ep() > 1, &|| sharding.forbidden(With::Experts, run.stack.sharding));
     forbid(layout.d() > 1, &|| sharding.forbidden(With::Anything, run.stack.sharding));
     forbid(job.model().hybrid.is_some() && !run.stack.is_played(), &|| Some(&LAYERS_ELSEWHERE));
+    forbid(job.model().has_parts_of_its_own() && !run.stack.is_played(), &|| Some(&PARTS_ELSEWHERE));
     forbid(job.model().encoder.is_some() && !encoders::are_run(job, run), &|| Some(&ENCODER_ELSEWHERE));
     forbid(job.model().tower.is_some() && !towers::are_held(job, run), &|| Some(&TOWER_ELSEWHERE));
     let streams = job.model().altup().is_some();

@@ -39,6 +39,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     if !states_a_size && !file.is_a_part_with_a_kind() {
         return Err(ImportError::Missing { key: "hidden_size" });
     }
+    super::only::check(file, kind)?;
     let hidden_size = file.size_or(kind.names_of(HIDDEN), MAX_SIZE, sizes.hidden)?;
     let num_hidden_layers = file.size_or(kind.names_of(LAYERS), MAX_LAYERS, sizes.layers)?;
     let num_attention_heads = file.size_or(kind.names_of(HEADS), MAX_SIZE, sizes.heads)?;
@@ -47,6 +48,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     let head_dim = head_dim(file, kind, hidden_size, num_attention_heads, mla)?;
     let expert_width = inner(file, kind, hidden_size)?;
     let intermediate_size = match kind.dense_inner {
+        Some((key, 0)) => file.size_or_derived(&[key], expert_width, "As intermediate_size.")?,
         Some((key, default)) => file.size_or(&[key], MAX_SIZE, default)?,
         None => expert_width,
     };

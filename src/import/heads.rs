@@ -1,6 +1,6 @@
 //! Layers whose attention has other heads than the rest.
 
-use super::reader::{MAX_SIZE, Reader, check_groups};
+use super::reader::{MAX_SIZE, Reader, check_groups, whole};
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{Hybrid, LayerSet, ModelConfig, OtherHeads};
@@ -15,6 +15,10 @@ pub(super) fn other_heads(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut
             no_inputs_of_layers(file, kind)?;
             (None, global(file, config, complement(&sliding, config.num_hidden_layers)?)?)
         }
+        Heads::OtherQueriesInWindow => match queries(file, config, sliding)? {
+            Some(other) => (None, other),
+            None => return Ok(()),
+        },
         Heads::MoreKeysInWindow => {
             let width = file.size_or(&["v_head_dim"], MAX_SIZE, 128)?;
             config.attention_sinks = file.rare_flag("add_full_attention_sink_bias", false)?;
@@ -81,6 +85,48 @@ fn swa(file: &mut Reader<'_>, config: &ModelConfig, value: u64, layers: LayerSet
         attention_sinks: file.rare_flag("add_swa_attention_sink_bias", true)?,
         attention_k_eq_v: false,
     })
+}
+
+/// Query heads of each layer. Those of one sort have as many: `num_attention_heads` of them where the whole text is seen.
+fn queries(file: &mut Reader<'_>, config: &mut ModelConfig, layers: LayerSet) -> Result<Option<OtherHeads>, ImportError> {
+    const KEY: &str = "num_attention_heads_per_layer";
+    const SLIDING: &str = "swa_num_attention_heads";
+    let all = config.num_attention_heads;
+    let slides: Vec<bool> = (0..config.num_hidden_layers).map(|layer| layers.contains(layer)).collect();
+    let mixed = slides.contains(&true) && slides.contains(&false);
+    if !slides.contains(&false) {
+        config.rotary_dim = None;
+    }
+    let sliding = match file.peek(KEY) {
+        Some(Value::List(listed)) => {
+            file.without_effect(&[KEY]);
+            let listed = listed.iter().map(|heads| whole(KEY, heads, MAX_SIZE)).collect::<Result<Vec<u64>, _>>()?;
+            let of_sort =
+                |sort: bool| slides.iter().zip(&listed).filter(move |(slides, _)| **slides == sort).map(|(_, heads)| *heads);
+            let sliding = of_sort(mixed).next().unwrap_or(all);
+            let others = of_sort(!mixed).chain(of_sort(false)).any(|heads| heads != all && mixed);
+            if others
+                || of_sort(mixed).any(|heads| heads != sliding)
+                || listed.len() != slides.len()
+                || (!mixed && sliding != all)
+            {
+                return Err(ImportError::not_modelled(format!("numbers of query heads that follow no rule ({KEY})")));
+            }
+            file.asks(SLIDING, Value::Whole(sliding), mixed);
+            sliding
+        }
+        _ if mixed => file.size_or_derived(&[SLIDING], all, "As in the layers that see the whole text.")?,
+        _ => all,
+    };
+    Ok(mixed.then(|| OtherHeads {
+        layers,
+        num_attention_heads: sliding,
+        num_key_value_heads: config.num_key_value_heads,
+        head_dim: config.head_dim,
+        v_head_dim: config.head_dim,
+        attention_sinks: false,
+        attention_k_eq_v: false,
+    }))
 }
 
 /// The layers that are not in the set.

@@ -4,8 +4,7 @@ use crate::models;
 use crate::units::is_of_a_word;
 
 /// Kinds without a family here whose usual spelling does not follow from their `model_type`.
-const SPELLINGS: [(&str, &str); 16] = [
-    ("afmoe", "AFMoE"),
+const SPELLINGS: [(&str, &str); 15] = [
     ("bailing_moe", "Bailing MoE"),
     ("baichuan", "Baichuan"),
     ("chatglm", "ChatGLM"),

@@ -86,7 +86,7 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
 fn listed(file: &mut Reader<'_>) -> Result<Option<Vec<bool>>, ImportError> {
     let Some(Value::List(types)) = file.peek("layer_types") else { return Ok(None) };
     // The list takes the place of older files' period.
-    file.done_with(&["layer_types", "sliding_window_pattern", "_sliding_window_pattern"]);
+    file.done_with(&["layer_types", "sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers"]);
     let mut flags = Vec::with_capacity(types.len());
     let mut chunked = false;
     for kind in types {
@@ -150,7 +150,8 @@ fn from(file: &mut Reader<'_>, default: u64) -> Result<LayerSet, ImportError> {
 
 /// All but every period-th; older files state the period.
 fn every(file: &mut Reader<'_>, default: u64) -> Result<LayerSet, ImportError> {
-    let stated = file.optional(&["sliding_window_pattern", "_sliding_window_pattern"], MAX_LAYERS)?;
+    let keys = ["sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers"];
+    let stated = file.optional(&keys, MAX_LAYERS)?;
     let period = stated.unwrap_or(default);
     file.asks("sliding_window_pattern", Value::Whole(period), stated.is_some());
     Ok(if period == 1 { LayerSet::None } else { LayerSet::AllButEvery(period) })

@@ -15,6 +15,7 @@ mod keys;
 mod label;
 mod layers;
 mod left_out;
+mod only;
 pub mod oom;
 mod quantization;
 mod reader;

@@ -39,6 +39,9 @@ fn rotated_share(file: &Reader<'_>, kind: &FamilySpec) -> Result<Option<f64>, Im
                 Some(Value::Object(of_sort)) => of_sort.get(KEY),
                 _ => None,
             });
+            // Where layers that slide rotate the whole head, the share is that of the others.
+            let rotates_whole = kind.modules.other_heads_rotate_whole;
+            let sliding = sliding.filter(|share| !rotates_whole || **share != Value::Whole(1));
             if whole.zip(sliding).is_some_and(|(whole, sliding)| whole != sliding) {
                 return Err(ImportError::not_modelled(format!("rotated parts of two widths ({KEY})")));
             }

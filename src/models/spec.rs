@@ -188,6 +188,28 @@ pub(crate) struct Latent {
     pub value: u64,
 }
 
+/// A key of which the modules are known for some values alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Only {
+    pub key: &'static str,
+    /// The values as files write them; a file that states none is fine.
+    pub values: &'static [&'static str],
+    pub otherwise: Otherwise,
+    /// A further key under which the value means nothing.
+    pub unless: Option<&'static str>,
+}
+
+/// What becomes of a file with another value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Otherwise {
+    /// It is refused, as having this.
+    Refused(&'static str),
+    /// The key is named as one that is not counted.
+    NotCounted,
+    /// It is counted as something that needs at least as much, as this sentence says.
+    UpperBound(&'static str),
+}
+
 /// One family: the kind of model that a `model_type` stands for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FamilySpec {
@@ -248,7 +270,7 @@ pub(crate) struct FamilySpec {
     pub never_counted: &'static [&'static str],
     /// Keys of parts that checkpoints of the kind have beside the model, stated or not, and that are named as left out.
     pub always_left_out: &'static [&'static str],
-    /// The key of dense layers' inner width where `intermediate_size` is that of experts, with the library's default.
+    /// The key of dense layers' inner width where `intermediate_size` is that of experts, with the library's default; 0: as experts.
     pub dense_inner: Option<(&'static str, u64)>,
     /// `do_layer_norm_before` moves the norms and `word_embed_proj_dim` narrows the embedding.
     pub moves_norms_and_narrows_embedding: bool,
@@ -256,6 +278,8 @@ pub(crate) struct FamilySpec {
     pub embeds_each_layer: bool,
     /// Further widths, whose keys end in `dim` or `dim_out`, repeat the hidden size.
     pub further_widths_repeat_hidden: bool,
+    /// Keys of which the modules are known for some values alone.
+    pub only: &'static [Only],
     /// Keys that sound as if they were about a shape, and that its modules do not look at.
     pub not_looked_at: &'static [&'static str],
 }
@@ -328,6 +352,7 @@ impl FamilySpec {
         moves_norms_and_narrows_embedding: false,
         embeds_each_layer: false,
         further_widths_repeat_hidden: false,
+        only: &[],
         not_looked_at: &[],
     };
 

@@ -17,7 +17,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
             scores: RouterScores::CorrectedSoftmax,
             router_weights: RouterWeights::Fp32,
             router_first: true,
-            shared_experts_first: true,
+            shared_turn: SharedTurn::First,
+            routes_without_groups: true,
             ..ExpertModules::PLAIN
         },
         shape: Some(ShapeRule {

@@ -15,7 +15,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
         experts: ExpertModules {
             router_weights: RouterWeights::Fp32,
             router_first: true,
-            shared_experts_first: true,
+            shared_turn: SharedTurn::First,
+            routes_without_groups: true,
             ..ExpertModules::PLAIN
         },
         tensor_plan: Some(TensorPlan { attention: Division::Whole, feed_forward: Division::Whole }),

@@ -17,7 +17,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         rotation: RotationStyle::Joined,
         experts: ExpertModules {
             scores: RouterScores::CorrectedSigmoid,
-            casts_weights: false,
+            weights_in: ExpertWeights::Fp32,
             router_first: true,
             ..ExpertModules::PLAIN
         },

@@ -2,13 +2,15 @@
 
 use std::rc::Rc;
 
+use super::gate::Gate;
 use super::norm::Norm;
 use super::rotary::Rotary;
 use super::rotation::Rotation;
+use super::sinks::Sinks;
 use super::{Build, Cached, FP32, Linear, Part, Shapes, Tables};
 use crate::config::{AttentionKernel, Keys, PositionEmbedding, QueryKeyNorm, Recompute, RotationStyle, SinkStyle};
 use crate::ops::builder::Lowering;
-use crate::ops::tape::{Again, Attends, EFFICIENT_ROWS, Form, Order, Param, SCALE, SIGMOID, SOFTMAX, TANH, Tape, Var};
+use crate::ops::tape::{Again, Attends, EFFICIENT_ROWS, Form, Order, SCALE, SIGMOID, SOFTMAX, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::stacks::SelectiveRecompute;
@@ -238,37 +240,13 @@ impl Core {
     }
 }
 
-/// One learned score per head that every query sees beside its keys (gpt-oss).
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sinks {
-    param: Param,
-    style: SinkStyle,
-    /// `[b, a, s, 1]` and `[b, a, s, s + 1]`.
-    column: Form,
-    scores: Form,
-}
-
-impl Sinks {
-    /// The kernel of the flash profile takes no sinks, so that no gradient reaches them.
-    pub fn new(build: &Build<'_>) -> Self {
-        let (with, tape) = (build.with, build.tape);
-        let heads = with.own_heads();
-        tape.at("Attention core", sources::PYTORCH_AUTOGRAD);
-        let param = build.vector("attention sinks", heads);
-        if with.attention == AttentionKernel::Flash {
-            tape.idle(param);
-        }
-        let form = |columns| tape.form([with.b(), heads, with.s(), Dim("keys and sink", columns)]);
-        let style = build.model().family.modules().sinks;
-        Self { param, style, column: form(1), scores: form(with.context_length.saturating_add(1)) }
-    }
-}
-
 /// Where queries and keys are normed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// Head by head, before heads and tokens change places (qwen3).
     Rows,
+    /// As those, once queries, keys and values are all there (afmoe).
+    RowsLater,
     /// After they have (gemma3).
     Heads,
     /// After they have, and are rotated (nanochat).
@@ -292,12 +270,16 @@ pub(super) struct Attention {
     /// Rotation that is not of the whole head in the format of hidden states.
     rotation: Option<Rotation>,
     core: Core,
+    /// A gate on the core's output.
+    gate: Option<Gate>,
+    /// A norm of the core's output, before it is projected.
+    last_norm: Option<Norm>,
     /// Values are multiplied by a constant.
     scales_values: bool,
     /// Keys are scaled.
     scales_keys: bool,
     /// Queries come with a gate on the output: `[b, s, a, 2d]` of both, and the gate as `[b, s, a · d]`.
-    gate: Option<[Form; 2]>,
+    joint_gate: Option<[Form; 2]>,
     /// Heads that share keys and values are given copies.
     repeats: bool,
     shapes: Shapes,
@@ -337,6 +319,7 @@ impl Attention {
             QueryKeyNorm::AfterTransposing => Place::Heads,
             QueryKeyNorm::AfterRotation => Place::Rotated,
             QueryKeyNorm::AllHeadsTogether => Place::Whole,
+            QueryKeyNorm::OnceAllAreMade => Place::RowsLater,
             QueryKeyNorm::HeadByHead | QueryKeyNorm::OwnScales | QueryKeyNorm::OwnNorms => Place::Rows,
         };
         let norm = |heads: Dim| match place {
@@ -347,6 +330,9 @@ impl Attention {
             let query = norm(heads);
             (place, query, if keys.is_some() { norm(kv) } else { query })
         });
+        let gate = Gate::new(build);
+        let modules = model.family.modules();
+        let last_norm = modules.norms_before_last_products.then(|| Norm::new(build, of_values(heads), build.shapes.rows));
         let rotates = model.position_embedding == PositionEmbedding::Rotary;
         let rotary = rotates.then(|| Rotary::new(build));
         let apart = rotates && model.family.modules().rotation != RotationStyle::Whole;
@@ -358,7 +344,7 @@ impl Attention {
         let scales_values = model.family.modules().scales_values;
         let scales_keys = model.family.modules().scales_branches;
         let repeats = build.kernels().repeats_keys && kv.1 < heads.1;
-        let gate = model.gates_attention().then(|| {
+        let joint_gate = model.gates_attention().then(|| {
             let both = Dim("query and gate", d.1.saturating_mul(2));
             [tape.form([with.b(), with.s(), heads, both]), tape.form([with.b(), with.s(), columns(heads)])]
         });
@@ -372,9 +358,11 @@ impl Attention {
             rotary,
             rotation,
             core,
+            joint_gate,
+            gate,
+            last_norm,
             scales_values,
             scales_keys,
-            gate,
             repeats,
             shapes,
             several,
@@ -401,20 +389,33 @@ impl Attention {
             let k = k.named("keys").heads(self.shapes.keys, self.several.1);
             if self.scales_keys { k.apply(SCALE).named("keys") } else { k }
         };
-        let value = || made(&self.values, "values of an earlier layer, or of the keys' matrix").named("values");
+        let mut gates = None;
+        let mut value = || {
+            let values = made(&self.values, "values of an earlier layer, or of the keys' matrix").named("values");
+            gates = self.gate.as_ref().and_then(|gate| gate.beside(x));
+            values
+        };
         let heads = |v: Var<'t>| {
             let v = v.heads(self.shapes.values, self.several.1);
             if self.scales_values { v.apply(SCALE).named("values") } else { v }
         };
-        let mut gate = None;
+        let mut gate_of_queries = None;
         let (q, k, v) = match &self.norms {
             _ if self.joined => self.taken_apart(x),
             Some((Place::Rows, query, key_norm)) => {
-                let queries = self.queries(x, &mut gate);
+                let queries = self.queries(x, &mut gate_of_queries);
                 let q = query.run(&queries).swap(self.shapes.queries, self.several.0);
                 drop(queries);
                 let k = key_norm.run(&key().view(self.rows.1)).swap(self.shapes.keys, self.several.1);
                 (q, k, heads(value()))
+            }
+            Some((Place::RowsLater, query, key_norm)) => {
+                let (q, k) = (self.query.run(x).named("queries"), key().named("keys"));
+                let v = value();
+                x.tape().at("Query and key norm", sources::PYTORCH_AUTOGRAD);
+                let q = query.run(&{ q }.view(self.rows.0)).swap(self.shapes.queries, self.several.0);
+                let k = key_norm.run(&{ k }.view(self.rows.1)).swap(self.shapes.keys, self.several.1);
+                (q, k, heads(v))
             }
             Some((Place::Whole, query, key_norm)) => {
                 let q = query.run(&self.query.run(x));
@@ -441,17 +442,23 @@ impl Attention {
         let (q, k) = self.normed_last(q, k);
         let (k, v) = self.of_every_head(tables.seen((k, v)));
         let (mut output, weights) = self.core.run((&q, &k, &v), tables);
-        if let Some(gate) = &gate {
+        if let Some(gate) = &gate_of_queries {
             output = output.mul(gate.clone().apply(SIGMOID)).named("gated attention output");
         }
+        if let Some(gate) = &self.gate {
+            output = gate.run(x, output, gates.as_ref());
+        }
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
+        if let Some(norm) = &self.last_norm {
+            output = norm.run(&{ output });
+        }
         (self.output.run(&output), weights)
     }
 
     /// Queries by heads; the gate that comes with them is put in order.
     fn queries<'t>(&self, x: &Var<'t>, gate: &mut Option<Var<'t>>) -> Var<'t> {
         let made = self.query.run(x);
-        let Some([both, columns]) = self.gate else { return made.view(self.rows.0) };
+        let Some([both, columns]) = self.joint_gate else { return made.view(self.rows.0) };
         let [queries, own] = made.view(both).split([self.rows.0; 2]);
         let own = if self.several.0 { own.copy() } else { own };
         *gate = Some(own.in_parts(columns).named("gate"));

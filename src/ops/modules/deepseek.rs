@@ -6,7 +6,7 @@ use super::mlp::Mlp;
 use super::moe::{self, Experts};
 use super::norm::Norm;
 use super::{Build, Cached, FP32, Linear, Part, Tables};
-use crate::config::{Mla, Moe, RotaryTables, RouterScores};
+use crate::config::{Mla, Moe, RotaryTables, RouterScores, SharedTurn};
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -172,8 +172,11 @@ pub(super) struct Sparse {
     experts: Experts,
     router: Routing,
     shared: Option<Mlp>,
-    /// They run before the router: what is made first is there while the rest runs.
-    shared_first: bool,
+    turn: SharedTurn,
+    /// Whether what routed experts add up to is scaled; what all experts add up to.
+    scaled: [bool; 2],
+    /// A norm of what all experts add up to.
+    norm: Option<Norm>,
     /// One number per token that weighs the shared experts (`qwen2_moe`).
     gate: Option<Linear>,
 }
@@ -190,10 +193,20 @@ enum Routing {
 impl Sparse {
     pub fn new(build: &Build<'_>, moe: &Moe) -> Self {
         let own = build.model().family.modules().experts;
-        let shared_first = moe.shared_expert_gate || own.shared_experts_first;
-        let plain = || Routing::Plain(moe::Router::new(build, moe));
-        let of_picked = matches!(own.scores, RouterScores::SoftmaxOfPicked | RouterScores::SoftmaxOfPickedInFp32);
-        let routing = || if shared_first || of_picked { plain() } else { Routing::Grouped(Router::new(build, moe)) };
+        let turn = if moe.shared_expert_gate { SharedTurn::First } else { own.shared_turn };
+        let plain = || {
+            let router = moe::Router::new(build, moe);
+            moe::correction(build, moe);
+            Routing::Plain(router)
+        };
+        let of_picked = moe::of_picked(own.scores);
+        let routing = || {
+            if moe.shared_expert_gate || own.routes_without_groups || of_picked {
+                plain()
+            } else {
+                Routing::Grouped(Router::new(build, moe))
+            }
+        };
         let early = own.router_first.then(routing);
         let experts = Experts::new(build, moe);
         let router = early.unwrap_or_else(routing);
@@ -204,7 +217,8 @@ impl Sparse {
         let gate = moe
             .shared_expert_gate
             .then(|| build.linear(("shared expert gate weight", None), (one, build.with.h()), build.shapes.rows));
-        Self { experts, router, shared, shared_first, gate }
+        let norm = own.norms_output.then(|| Norm::new(build, build.with.h(), build.shapes.rows));
+        Self { experts, router, shared, turn, scaled: [own.scales_sum, own.scales_total], norm, gate }
     }
 }
 
@@ -212,12 +226,14 @@ impl Sparse {
     /// The experts' contribution.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
         let shared = || self.shared.as_ref().map(|shared| shared.run(tape, x));
-        let early = if self.shared_first { shared() } else { None };
+        let early = if self.turn == SharedTurn::First { shared() } else { None };
         let (_logits, weights, _index) = match &self.router {
             Routing::Grouped(router) => router.run(tape, x),
             Routing::Plain(router) => router.run(x),
         };
+        let early = if self.turn == SharedTurn::BehindRouter { shared() } else { early };
         let routed = self.experts.run(tape, x, &weights);
+        let routed = if self.scaled[0] { routed.apply(SCALE) } else { routed };
         let Some(shared) = early.or_else(shared) else { return routed.named("feed-forward output") };
         let shared = match &self.gate {
             Some(gate) => {
@@ -226,7 +242,12 @@ impl Sparse {
             }
             None => shared,
         };
-        routed.add(shared).named("feed-forward output")
+        let sum = routed.add(shared);
+        let sum = if self.scaled[1] { sum.apply(SCALE) } else { sum }.named("feed-forward output");
+        match &self.norm {
+            Some(norm) => norm.run(&sum),
+            None => sum,
+        }
     }
 }
 

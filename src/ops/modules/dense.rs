@@ -1,11 +1,12 @@
 //! Dense blocks of one attention and one feed-forward layer (transformers 5.23, `models/*/modeling_*.py`): `opt`, `phi`, `phi3`,
 //! `stablelm`, `cohere`, `granite` and `glm4`, which order the same few parts in their own ways.
 
-use super::attention::{Core, Sinks};
+use super::attention::Core;
 use super::feed::FeedForward;
 use super::mixers::Mixing;
 use super::norm::Norm;
 use super::rotation::Rotation;
+use super::sinks::Sinks;
 use super::{Block, Build, Linear, Part, Shapes, Tables};
 use crate::config::{FeedForwardStyle, Keys, Modules, PositionEmbedding, Projections, QueryKeyNorm};
 use crate::ops::tape::{Form, SCALE, Tape, Var};
@@ -67,7 +68,7 @@ impl Attention {
         tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
         let norm = |heads: Dim| match modules.query_key_norm {
             QueryKeyNorm::OwnScales => Norm::shaped(build, [heads, d], false, tape.form([with.b(), with.s(), heads])),
-            QueryKeyNorm::HeadByHead | QueryKeyNorm::AllHeadsTogether => {
+            QueryKeyNorm::HeadByHead | QueryKeyNorm::OnceAllAreMade | QueryKeyNorm::AllHeadsTogether => {
                 Norm::new(build, d, tape.form([with.b(), with.s(), heads]))
             }
             QueryKeyNorm::AfterTransposing | QueryKeyNorm::AfterRotation => {
@@ -108,7 +109,10 @@ impl Attention {
         };
         x.tape().at("Query and key norm", sources::PYTORCH_AUTOGRAD);
         match place {
-            QueryKeyNorm::OwnScales | QueryKeyNorm::HeadByHead | QueryKeyNorm::AllHeadsTogether => {
+            QueryKeyNorm::OwnScales
+            | QueryKeyNorm::HeadByHead
+            | QueryKeyNorm::OnceAllAreMade
+            | QueryKeyNorm::AllHeadsTogether => {
                 norm.run(&x.view(if number == 0 { self.rows[0] } else { self.rows[1] })).swap(form, several)
             }
             QueryKeyNorm::AfterTransposing | QueryKeyNorm::AfterRotation => norm.run(&x.heads(form, several)),

@@ -293,14 +293,17 @@ impl Ends {
             self.last_factors.set(all.last().map(Var::kept));
             return all;
         }
-        let frequencies = |name| tape.constant(name, self.forms.rotary[2], FP32);
-        let rotary = || self.rotary.then(|| [frequencies("rotary frequencies"), frequencies("first rotary frequencies")]);
+        let frequencies = |name, form| tape.constant(name, form, FP32);
+        let rotary =
+            |form| self.rotary.then(|| [frequencies("rotary frequencies", form), frequencies("first rotary frequencies", form)]);
         let scale = self.scale.map(|format| tape.constant("embedding scale", self.shapes.scalar, format));
         let again = self.two_tables || self.modules.registers_spare_frequencies;
         let streams = self.streams.iter().flat_map(|streams| streams.buffers(tape));
         let positions = self.buffers_of_positions(tape);
         let tower = self.tower.iter().flat_map(|tower| super::tower::buffers(tape, tower));
-        let rotary = rotary().into_iter().chain(again.then(rotary).flatten()).flatten();
+        let [first, second] = [self.forms.rotary[2], self.forms.sliding_rotary[2]];
+        let again = again.then(|| rotary(second)).flatten();
+        let rotary = rotary(first).into_iter().chain(again).flatten();
         rotary.chain(scale).chain(streams).chain(positions).chain(tower).collect()
     }
 
@@ -364,8 +367,8 @@ impl Ends {
         };
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let format = if self.modules.rotary_tables == RotaryTables::InFp32 { FP32 } else { dtype };
-        let rotary = self.rotary.then(|| self.rotary(tape, format));
-        let again = self.two_tables.then(|| self.rotary(tape, format));
+        let rotary = self.rotary.then(|| self.rotary(tape, format, self.forms.rotary));
+        let again = self.two_tables.then(|| self.rotary(tape, format, self.forms.sliding_rotary));
         let positions = self.given_to_blocks(positions, &mut held);
         let whole = Tables { rotary, mask, alibi, positions, past: None, own_input, layer: None };
         let whole_rotary = whole.rotary.clone();

@@ -1,5 +1,6 @@
 //! The feed-forward layer.
 
+use super::norm::Norm;
 use super::{Build, Linear, Part};
 use crate::config::{FeedForwardStyle, HiddenAct, MlpKind};
 use crate::ops::tape::{Attends, EXPM1, Form, GELU, Order, POWER, Param, RELU, SCALE, SIGMOID, SILU, SOFTPLUS, TANH, Tape, Var};
@@ -78,6 +79,8 @@ pub(super) struct Mlp {
     up: Linear,
     down: Linear,
     act: Activation,
+    /// A norm before `down`.
+    last_norm: Option<Norm>,
     fused: bool,
     /// Fused, and gradients are written over gate and up.
     over: bool,
@@ -114,12 +117,15 @@ impl Mlp {
         };
         build.tape.at(names[1], sources::PYTORCH_AUTOGRAD);
         let down = build.row(Part::FeedForward, ("down weight", bias("down bias")), (h, inner), build.shapes.hidden);
+        let normed = model.family.modules().norms_before_last_products;
+        let last_norm = normed.then(|| Norm::new(build, inner, build.shapes.rows));
         let kernels = build.kernels();
         Self {
             gate,
             up,
             down,
             act: Activation::new(build),
+            last_norm,
             fused: kernels.fuses_gated_activation,
             over: kernels.fuses_gated_activation && kernels.writes_over,
             scaled: model.family.modules().scales_branches,
@@ -159,7 +165,10 @@ impl Mlp {
             Gate::None => self.act.run(&self.up.run(x).named("up output")).named("down input"),
         };
         tape.at(self.names[1], sources::PYTORCH_AUTOGRAD);
-        let output = self.down.run(&inner);
+        let output = match &self.last_norm {
+            Some(norm) => self.down.run(&norm.run(&{ inner })),
+            None => self.down.run(&inner),
+        };
         if self.scaled { output.apply(SCALE) } else { output }
     }
 

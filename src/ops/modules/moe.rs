@@ -4,7 +4,7 @@
 
 use super::mlp::Activation;
 use super::{Build, FP32, Linear, Part};
-use crate::config::{MlpKind, Moe, RouterScores, RouterWeights};
+use crate::config::{ExpertWeights, MlpKind, Moe, RouterScores, RouterWeights};
 use crate::ops::division::Division;
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -20,8 +20,8 @@ pub(super) struct Router {
     input: Option<DType>,
     /// Makes the picked weights sum to 1.
     normalizes: bool,
-    /// Casts the weights back to the scores' format.
-    casts: bool,
+    /// The format of the weights.
+    weights_in: ExpertWeights,
     /// `[b, s, num_experts]`, `[b, s, top_k]` and `[b, s, 1]`.
     all: Form,
     chosen: Form,
@@ -50,7 +50,7 @@ impl Router {
             how: own.scores,
             input: (in_fp32 && with.keeps_formats).then_some(FP32),
             normalizes: moe.norm_topk_prob,
-            casts: own.casts_weights,
+            weights_in: own.weights_in,
             chosen: tape.form([with.b(), with.s(), top_k(moe)]),
             row: build.shapes.rows,
         }
@@ -59,12 +59,13 @@ impl Router {
     /// Scores, weights of the picked experts, and which they are.
     pub fn run<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
         x.tape().at("Router", sources::PYTORCH_AUTOGRAD);
-        if matches!(self.how, RouterScores::SoftmaxOfPicked | RouterScores::SoftmaxOfPickedInFp32) {
+        if of_picked(self.how) {
             let logits = self.scores.run(x).named("router scores");
             let wide = self.how == RouterScores::SoftmaxOfPickedInFp32;
             let logits = if wide { { logits }.cast(FP32) } else { logits };
             let (values, experts) = logits.clone().topk(self.chosen);
-            let weights = values.clone().apply(SOFTMAX);
+            let wide = if self.how == RouterScores::SoftmaxInFp32OfPicked { { values }.cast(FP32) } else { values };
+            let weights = wide.clone().apply(SOFTMAX);
             return (logits, weights.cast(x.dtype()).named("expert weights"), experts);
         }
         if self.how == RouterScores::CorrectedSoftmax {
@@ -98,9 +99,11 @@ impl Router {
             let sum = weights.clone().total(self.row);
             weights = weights.divide_by(&sum);
         }
-        if self.casts {
-            weights = weights.cast(logits.dtype());
-        }
+        weights = match self.weights_in {
+            ExpertWeights::AsScores => weights.cast(logits.dtype()),
+            ExpertWeights::AsInput => weights.cast(x.dtype()),
+            ExpertWeights::Fp32 => weights,
+        };
         drop(held);
         (logits, weights.named("expert weights"), experts)
     }
@@ -138,12 +141,29 @@ impl Router {
     }
 }
 
-/// The buffer that corrects scores for the choice of experts, of routers that have one.
+/// Whether the softmax is over the picked experts' scores.
+pub(super) fn of_picked(how: RouterScores) -> bool {
+    match how {
+        RouterScores::SoftmaxOfPicked | RouterScores::SoftmaxOfPickedInFp32 | RouterScores::SoftmaxInFp32OfPicked => true,
+        RouterScores::Softmax
+        | RouterScores::CorrectedSigmoid
+        | RouterScores::CorrectedSigmoidAsScored
+        | RouterScores::CorrectedSoftmax => false,
+    }
+}
+
+/// What corrects scores for the choice of experts, of routers that have it: a buffer, or a parameter that never learns.
 pub(super) fn correction(build: &Build<'_>, moe: &Moe) {
     let own = build.model().family.modules().experts;
     if matches!(own.scores, RouterScores::CorrectedSigmoid | RouterScores::CorrectedSigmoidAsScored) {
         let format = if own.corrects_in_fp32 { FP32 } else { build.with.parameter };
         build.tape.at("Router", sources::PYTORCH_AUTOGRAD);
+        if own.correction_is_parameter {
+            let before = build.tape.freeze(true);
+            build.in_format(format).vector("score correction", Dim("num_experts", moe.num_experts));
+            build.tape.freeze(before);
+            return;
+        }
         build.tape.buffer("score correction", build.tape.form([Dim("num_experts", moe.num_experts)]), format);
     }
 }

@@ -8,7 +8,7 @@ Rows come out in the format of training_memory.jsonl. Needs torch, transformers 
 import hashlib, json, sys, traceback
 
 sys.path.insert(0, sys.argv[1])
-import measure, transformers
+import measure, torch, transformers
 
 DEFAULT = dict(seq_length=512, micro_batch_size=1, precision="bf16", attention="flash", kernels="eager", recompute="none",
                optimizer="adamw", optimizer_implementation="fused", gradient_accumulation_steps=1)
@@ -24,6 +24,18 @@ class Named:
         return self.of._from_config(config, dtype=dtype)
 
 
+class NoHandle:
+    def remove(self):
+        pass
+
+
+def for_learners(register):
+    """MemTracker hooks every parameter's gradient; one that never learns has none to hook."""
+    return lambda self, hook: register(self, hook) if self.requires_grad else NoHandle()
+
+
+for name in ("register_hook", "register_post_accumulate_grad_hook"):
+    setattr(torch.Tensor, name, for_learners(getattr(torch.Tensor, name)))
 CAUSAL = measure.AutoModelForCausalLM
 IMPLEMENTATIONS = dict(for_loop="loop", foreach="foreach", fused="fused")
 PRECISIONS = dict(bf16="bf16", fp32="fp32", amp_bf16="amp")

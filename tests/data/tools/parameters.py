@@ -1,6 +1,6 @@
 """Parameter counts of real transformers models from partial configs (needs torch and transformers; nothing is downloaded).
 Writes rows as in parameters.jsonl: the config as a user would paste it, with the library's defaults left out."""
-import json, sys, warnings; warnings.filterwarnings("ignore")
+import json, os, sys, warnings; warnings.filterwarnings("ignore")
 import torch, transformers
 transformers.logging.set_verbosity_error()
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM
@@ -121,6 +121,18 @@ FURTHER = [
     ("qwen2_moe", dict(S, num_experts=4, num_experts_per_tok=2, qkv_bias=False)),
 ]
 
+# Kinds whose shapes are those of their rows under ../measured.
+OF_ROWS = [
+    "cohere2_moe",
+    "laguna",
+    "afmoe",
+    "axk1",
+    "bitnet",
+]
+for kind in OF_ROWS:
+    path = os.path.join(os.path.dirname(__file__), "../measured", kind.replace("-", "_") + ".jsonl")
+    shapes = [json.dumps(json.loads(line)["config"]) for line in open(path)]
+    CASES += [(kind, {key: value for key, value in json.loads(shape).items() if key != "model_type"}) for shape in dict.fromkeys(shapes)]
 
 
 def built(kind, keys):

@@ -62,9 +62,9 @@ fn no_file_is_off_without_a_word() {
     assert_eq!([exact, flagged, refused, read], [EXACT, FLAGGED, REFUSED, READ]);
 }
 
-const EXACT: i32 = 128;
-const FLAGGED: i32 = 53;
-const REFUSED: i32 = 111;
+const EXACT: i32 = 129;
+const FLAGGED: i32 = 54;
+const REFUSED: i32 = 109;
 const READ: i32 = 3;
 const TOWERS: i32 = 24;
 

@@ -301,6 +301,14 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
         };
     }
     total += if config.attention_output_bias { h } else { 0 };
+    let queries = a * config.head_dim;
+    total += match config.family.model_type() {
+        // A gate for each column, or for each head; a norm of attention's output.
+        "afmoe" => h * queries,
+        "laguna" => h * a,
+        "bitnet" => queries,
+        _ => 0,
+    };
     total + if config.attention_sinks { a } else { 0 }
 }
 
@@ -314,17 +322,20 @@ fn feed_forward_parameters(config: &ModelConfig, layer: u64) -> u64 {
     let matrices = |width: u64| (into + 1) * h * width;
     let Some(moe) = config.moe_at(layer) else {
         let bias = if config.mlp_bias { into * config.intermediate_size + h } else { 0 };
-        return matrices(config.intermediate_size) + bias + learned;
+        let normed = if config.family.model_type() == "bitnet" { config.intermediate_size } else { 0 };
+        return matrices(config.intermediate_size) + bias + learned + normed;
     };
     let gate = if moe.shared_expert_gate { h } else { 0 };
     let bias = if moe.bias { moe.num_experts * (1 + into * moe.moe_intermediate_size + h) } else { 0 };
     let learned = if moe.shared_expert_intermediate_size > 0 { 2 * learned } else { learned };
     // A number for each expert that corrects its scores and never learns.
-    let corrected = u64::from(config.family.model_type() == "ernie4_5_moe");
+    let corrected = u64::from(["ernie4_5_moe", "afmoe", "laguna"].contains(&config.family.model_type()));
     let experts = moe.num_experts * (h + matrices(moe.moe_intermediate_size) + corrected);
     let shared = moe.shared_expert_intermediate_size;
     let of_shared = if config.mlp_bias && shared > 0 { into * shared + h } else { 0 };
-    experts + matrices(shared) + of_shared + gate + bias + learned
+    // A norm behind all experts.
+    let normed = if config.family.model_type() == "axk1" { h } else { 0 };
+    normed + experts + matrices(shared) + of_shared + gate + bias + learned
 }
 
 /// A count as a float, for rates.

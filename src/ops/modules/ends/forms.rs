@@ -18,6 +18,8 @@ pub(super) struct Forms {
     pub rotary: [Form; 3],
     /// `[3, b, s, d / 2]`, where tables are put together from those of three grids.
     pub grids: Option<Form>,
+    /// The same of layers that slide, where they have tables of their own.
+    pub sliding_rotary: [Form; 3],
     /// Tables of half the width (gpt-oss).
     pub by_halves: bool,
     /// One table of complex numbers (DeepSeek-V2).
@@ -54,15 +56,16 @@ impl Forms {
         let of_grids = tables == RotaryTables::OfGrids;
         let of_sequences = |width| if of_grids { tape.form([b, s, width]) } else { tape.form([s, width]) };
         let shorter = Dim("seq_length - 1", with.seq_length.saturating_sub(1).max(1));
+        let rotary = |width: u64| {
+            let columns = Dim("rotated width", if by_halves { width / 2 } else { width });
+            [of_sequences(columns), tape.form([s, half(width)]), tape.form([half(width)])]
+        };
         Self {
             positions: tape.form([s]),
             all_positions: tape.form([Dim("position_rows", model.position_rows)]),
             nothing: tape.form([Dim("nothing", 0)]),
-            rotary: [
-                of_sequences(Dim("rotated width", if by_halves { width / 2 } else { width })),
-                tape.form([s, half(width)]),
-                tape.form([half(width)]),
-            ],
+            rotary: rotary(width),
+            sliding_rotary: rotary(if model.family.modules().other_heads_rotate_whole { model.head_dim } else { width }),
             grids: of_grids.then(|| tape.form([Dim("grids", 3), b, s, half(width)])),
             by_halves,
             complex: tables == RotaryTables::Complex || factors(build).is_some(),

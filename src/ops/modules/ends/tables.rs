@@ -61,8 +61,8 @@ impl Ends {
         tape.constant("causal mask", self.forms.mask, dtype)
     }
 
-    pub(super) fn rotary<'t>(&self, tape: &'t Tape, dtype: DType) -> (Var<'t>, Var<'t>) {
-        let [whole, half, _] = self.forms.rotary;
+    /// Cosines and sines of those shapes.
+    pub(super) fn rotary<'t>(&self, tape: &'t Tape, dtype: DType, [whole, half, _]: [Form; 3]) -> (Var<'t>, Var<'t>) {
         if self.factors.is_some() {
             let kept = self.last_factors.get().map(|kept| tape.held(kept));
             let factors = kept.unwrap_or_else(|| tape.constant("rotary factors", whole, FP32));

@@ -1,0 +1,36 @@
+//! Keys of which a kind's modules are known for some values alone.
+
+use super::ImportError;
+use super::reader::Reader;
+use super::value::Value;
+use crate::models::{FamilySpec, Otherwise};
+
+/// Refuses values that the kind's modules are not known for, or says that they are counted as something that needs at least as much.
+pub(super) fn check(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<(), ImportError> {
+    for only in kind.only {
+        let excused = only.unless.is_some_and(|other| file.peek(other).is_some());
+        let stated = file.peek(only.key).filter(|_| !excused).map(written);
+        let known = stated.as_ref().is_none_or(|stated| only.values.contains(&stated.as_str()));
+        if only.unless.is_none() {
+            file.without_effect(&[only.key]);
+        }
+        match (known, only.otherwise) {
+            (true, _) => {}
+            (false, Otherwise::Refused(what)) => return Err(ImportError::not_modelled(format!("{what} ({})", only.key))),
+            (false, Otherwise::NotCounted) => file.disagrees(only.key),
+            (false, Otherwise::UpperBound(note)) => file.upper_bound(only.key, &stated.unwrap_or_default(), note),
+        }
+    }
+    Ok(())
+}
+
+/// A value as files write it; nothing of a list or of an object.
+fn written(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(yes) => yes.to_string(),
+        Value::Whole(number) => number.to_string(),
+        Value::OtherNumber(text) | Value::Text(text) => super::value::shortened(text),
+        Value::List(_) | Value::Object(_) => String::new(),
+    }
+}

@@ -1,0 +1,62 @@
+//! A gate on attention's output, from a matrix of its own (transformers 5.23: `models/{afmoe,laguna}`).
+
+use super::{Build, FP32, Linear, Part};
+use crate::config::AttentionGate;
+use crate::ops::tape::{Form, SIGMOID, SOFTPLUS, Var};
+use crate::ops::tensor::Dim;
+use crate::sources;
+
+/// The gate's matrix and shapes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gate {
+    gates: Linear,
+    of_heads: bool,
+    /// `[b, s, a, d]`, `[b, s, a, 1]` and `[b, s, a · d]`.
+    forms: [Form; 3],
+}
+
+impl Gate {
+    /// The gate that the model's modules have, if any.
+    pub fn new(build: &Build<'_>) -> Option<Self> {
+        let (with, tape) = (build.with, build.tape);
+        let (heads, value) = (with.own_heads(), with.value_dim());
+        let columns = Dim("columns of all heads", heads.1.saturating_mul(value.1));
+        let (output, of_heads) = match build.model().family.modules().gate {
+            AttentionGate::None => return None,
+            AttentionGate::OfColumns => (columns, false),
+            AttentionGate::OfHeads => (heads, true),
+        };
+        tape.at("Gate of attention", sources::PYTORCH_AUTOGRAD);
+        let form = tape.form([with.b(), with.s(), output]);
+        let gates = build.column(Part::Attention, ("gate weight", None), (output, with.h()), form);
+        let forms = [
+            tape.form([with.b(), with.s(), heads, value]),
+            tape.form([with.b(), with.s(), heads, Dim("gate", 1)]),
+            tape.form([with.b(), with.s(), columns]),
+        ];
+        Some(Self { gates, of_heads, forms })
+    }
+
+    /// The gate's numbers, where they are made beside queries, keys and values: they are there until the module ends.
+    pub fn beside<'t>(&self, x: &Var<'t>) -> Option<Var<'t>> {
+        (!self.of_heads).then(|| self.made(x))
+    }
+
+    fn made<'t>(&self, x: &Var<'t>) -> Var<'t> {
+        x.tape().at("Gate of attention", sources::PYTORCH_AUTOGRAD);
+        self.gates.run(x).named("gates of attention")
+    }
+
+    /// The core's output, gated.
+    pub fn run<'t>(&self, x: &Var<'t>, output: Var<'t>, beside: Option<&Var<'t>>) -> Var<'t> {
+        let [of_heads, of_gates, of_columns] = self.forms;
+        x.tape().at("Gate of attention", sources::PYTORCH_AUTOGRAD);
+        if let Some(gates) = beside {
+            return output.mul(gates.clone().apply(SIGMOID)).named("gated attention output");
+        }
+        let gates = self.made(x);
+        let gates = gates.cast_as(FP32, "gates in fp32").apply(SOFTPLUS).cast(output.dtype());
+        let gated = output.view(of_heads).mul(gates.view(of_gates)).named("gated attention output");
+        gated.view(of_columns)
+    }
+}
