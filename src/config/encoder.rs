@@ -1,8 +1,11 @@
-//! Both ends of an encoder.
+//! What encoders alone have: sizes of their two ends, and choices of their modules.
 
 use serde::{Deserialize, Serialize};
 
-/// Both ends of an encoder, as BERT and its relatives have them.
+/// How many sizes a family may have that its own modules alone know.
+pub const OWN_SIZES: usize = 6;
+
+/// Sizes of an encoder, as BERT and its relatives have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Encoder {
     /// A token sees those before it alone: the modules are used as a decoder (`is_decoder`).
@@ -11,9 +14,143 @@ pub struct Encoder {
     pub type_vocab_size: u64,
     /// A dense layer, the activation function and a norm stand before the output head (`predictions.transform`).
     pub head_transform: bool,
+    /// Width of the embedding, which a dense layer brings to `hidden_size`; 0: it is that itself (`embedding_size`).
+    #[serde(default)]
+    pub embedding_size: u64,
+    /// Sizes that the family's own modules alone know, in the order in which its description names their keys.
+    #[serde(default)]
+    pub own: [u64; OWN_SIZES],
 }
 
 impl Encoder {
     /// Two token types, and a layer before the output head.
-    pub const BERT: Self = Self { is_decoder: false, type_vocab_size: 2, head_transform: true };
+    pub const BERT: Self =
+        Self { is_decoder: false, type_vocab_size: 2, head_transform: true, embedding_size: 0, own: [0; OWN_SIZES] };
+
+    /// The same ends without token types.
+    pub const UNTYPED: Self = Self { type_vocab_size: 0, ..Self::BERT };
+}
+
+/// Choices of modules that encoders alone have.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "a list of yes and no, as in the library's code")]
+pub struct EncoderModules {
+    /// What is embedded.
+    pub embedding: EmbeddedParts,
+    /// Buffers that the embedding registers.
+    pub buffers: PositionBuffers,
+    /// Types of tokens are made for each sequence, rather than read from a buffer.
+    pub makes_types: bool,
+    /// How types and positions are added to embedded tokens.
+    pub added: AddedParts,
+    /// The mask of tokens that the model's `forward` makes.
+    pub mask: TokenMask,
+    /// Blocks are handed the positions, which their calls hold.
+    pub hands_positions_on: bool,
+    /// A dense layer follows the embedding even where both widths are the same.
+    pub always_widens: bool,
+    /// The embedding is a module of its own, which lets go of what it made when it returns.
+    pub embeds_in_module: bool,
+    /// Width of what the output head multiplies.
+    pub head_width: HeadWidth,
+    /// The activation function before the output head is `gelu`, whatever the file says.
+    pub head_takes_gelu: bool,
+    /// The dense layer before the output head has a bias.
+    pub head_bias: bool,
+    /// Logits are copied to fp32 before the loss.
+    pub loss_in_fp32: bool,
+    /// Attention is written out, whatever kernel is asked for.
+    pub writes_attention: bool,
+    /// The library's modules can be run again in backward (`supports_gradient_checkpointing`).
+    pub runs_again: bool,
+    /// Norms have no bias.
+    pub norms_without_bias: bool,
+    /// The first block has no norm before attention.
+    pub first_block_unnormed: bool,
+    /// A dense layer reads the first token beside the output head (`pooler`).
+    pub pools: bool,
+    /// All blocks are one, whose parameters are there once.
+    pub shares_blocks: bool,
+}
+
+impl EncoderModules {
+    /// The choices of `bert`.
+    pub const PLAIN: Self = Self {
+        embedding: EmbeddedParts::Tokens,
+        buffers: PositionBuffers::OfPositionsAndTypes,
+        makes_types: false,
+        added: AddedParts::Anew,
+        mask: TokenMask::None,
+        hands_positions_on: true,
+        always_widens: false,
+        embeds_in_module: true,
+        head_width: HeadWidth::OfHidden,
+        head_takes_gelu: false,
+        head_bias: true,
+        loss_in_fp32: false,
+        writes_attention: false,
+        runs_again: true,
+        norms_without_bias: false,
+        first_block_unnormed: false,
+        pools: false,
+        shares_blocks: false,
+    };
+}
+
+/// What an encoder embeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmbeddedParts {
+    /// Tokens, with their types and positions.
+    Tokens,
+    /// Beside these, the places of four edges, a width and a height in a page: rows of one further size.
+    InPage,
+    /// Tokens beside their sound and their shape, joined and brought to the model's width: rows and widths of the four further sizes.
+    WithSoundAndShape,
+    /// Beside tokens and positions, a table shared by all blocks of how far keys lie from queries, with so many rows as the first
+    /// further size.
+    WithDistances,
+}
+
+/// Buffers of all positions there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PositionBuffers {
+    /// None.
+    None,
+    /// Of positions.
+    OfPositions,
+    /// Of positions, and of as many types of tokens where there are types.
+    OfPositionsAndTypes,
+}
+
+/// Width of what the output head multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadWidth {
+    /// The model's.
+    OfHidden,
+    /// The embedding's.
+    OfEmbedding,
+    /// The first of the family's own sizes.
+    Own,
+}
+
+/// The mask of tokens that an encoder makes where it is given none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenMask {
+    /// None.
+    None,
+    /// Ones, of which a mask of all tokens is made unless all are seen to be ones.
+    Ones,
+    /// Ones, turned into what is added to the scores of each key.
+    Added,
+}
+
+/// How types and positions are added to embedded tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddedParts {
+    /// Each sum is a tensor of its own.
+    Anew,
+    /// Positions in place.
+    PositionsInPlace,
+    /// Both in place, in the format that embedded tokens have.
+    AllInPlace,
 }

@@ -10,7 +10,7 @@ use super::streams::streams;
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{Encoder, HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
-use crate::models::{FamilySpec, Flag, InnerWidth, KeyValueHeads, Norms, Positions};
+use crate::models::{FamilySpec, Flag, InnerWidth, KeyValueHeads, Norms, Positions, Refused};
 
 /// Every name a size has in some file; this program's own comes first.
 pub(super) const HIDDEN: &[&str] = &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim"];
@@ -116,10 +116,28 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
 /// The facts that encoders alone have.
 fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
     let Some(own) = kind.encoder else { return Ok(()) };
+    for (key, refused, what) in kind.refuses {
+        let refused = match (refused, file.peek(key)) {
+            (Refused::Is(yes), Some(Value::Bool(stated))) => yes == stated,
+            (Refused::Above(most), Some(Value::Whole(stated))) => stated > most,
+            (Refused::Is(_) | Refused::Above(_), _) => false,
+        };
+        if refused {
+            return Err(ImportError::not_modelled(format!("{what} ({key})")));
+        }
+        file.without_effect(&[key]);
+    }
+    config.pooler = kind.modules.encoder.pools;
     let type_vocab_size =
         if own.type_vocab_size > 0 { file.size_or(&["type_vocab_size"], MAX_SIZE, own.type_vocab_size)? } else { 0 };
     let is_decoder = file.rare_flag("is_decoder", own.is_decoder)?;
-    config.encoder = Some(Encoder { is_decoder, type_vocab_size, ..own });
+    let embedding = kind.embedding_size.map(|(key, default)| file.size_or(&[key], MAX_SIZE, default)).transpose()?;
+    let embedding_size = embedding.filter(|width| *width != config.hidden_size).unwrap_or(0);
+    let mut encoder = Encoder { is_decoder, type_vocab_size, embedding_size, ..own };
+    for (size, (key, default)) in encoder.own.iter_mut().zip(kind.own_sizes) {
+        *size = file.size_or(&[key], MAX_SIZE, *default)?;
+    }
+    config.encoder = Some(encoder);
     Ok(())
 }
 

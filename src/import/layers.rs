@@ -33,6 +33,7 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
     }
     let default = match kind.window {
         Window::None => return Ok(NO_LAYERS),
+        Window::Around { period, window } => return around(file, listed, layers, [period, window]),
         Window::AllIfUsed | Window::FromIfUsed if !used => {
             file.without_effect(&["sliding_window"]);
             return Ok(NO_LAYERS);
@@ -54,7 +55,9 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
     let Some(window) = window(file, default)? else { return Ok(NO_LAYERS) };
     let set = match (kind.window, listed) {
         // Their modules look at no list.
-        (Window::None | Window::All(_) | Window::AllIfUsed, _) | (Window::Listed(_), None) => LayerSet::All,
+        (Window::None | Window::All(_) | Window::AllIfUsed | Window::Around { .. }, _) | (Window::Listed(_), None) => {
+            LayerSet::All
+        }
         (Window::AllButEveryAndLast { .. }, Some(mut flags)) => {
             if let Some(last) = flags.last_mut() {
                 *last = false;
@@ -80,6 +83,28 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
     let count = (0..layers).filter(|layer| set.contains(*layer)).count();
     file.tell("sliding_layers", &format!("{count} of {layers}"), How::Derived, "Layers that look back on the window only.");
     Ok((Some(window), set))
+}
+
+/// Layers that look around on a window, with half of it to either side of a token.
+fn around(
+    file: &mut Reader<'_>,
+    listed: Option<Vec<bool>>,
+    layers: u64,
+    [period, window]: [u64; 2],
+) -> Result<(Option<u64>, LayerSet), ImportError> {
+    let window = file.size_or(&["local_attention"], MAX_POSITIONS, window)?;
+    let flags = match listed {
+        Some(flags) => {
+            file.without_effect(&["global_attn_every_n_layers"]);
+            flags
+        }
+        None => {
+            let period = file.size_or(&["global_attn_every_n_layers"], MAX_LAYERS, period)?;
+            (0..layers).map(|layer| !layer.is_multiple_of(period)).collect()
+        }
+    };
+    let set = compact(flags)?;
+    if set == LayerSet::None { Ok(NO_LAYERS) } else { Ok((Some(window / 2 * 2 + 1), set)) }
 }
 
 /// What `layer_types` says: true for layers with a window.

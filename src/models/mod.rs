@@ -10,7 +10,7 @@ pub(crate) use choices::{FAMILIES, label};
 pub use choices::{families, named};
 use families::MEMBERS;
 pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, States, Tower};
-pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Positions, Window};
+pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Positions, Refused, Window};
 
 /// The family of that `model_type`, if it is listed.
 pub(crate) fn of(model_type: &str) -> Option<&'static FamilySpec> {

@@ -2,11 +2,12 @@
 
 pub(super) use super::keys::{Attends, Heads, InnerWidth, KeyValueHeads, ManyStreams, States, Tower};
 pub(super) use super::spec::{
-    ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, INDEXER, LEARNED, Latent, Norms, Positions, Sizes, Window,
+    ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, INDEXER, LEARNED, Latent, Norms, Positions, Refused, Sizes,
+    Window,
 };
 pub(super) use crate::config::{
-    BlockLayout, Division, EmbeddingScale, Encoder, ExpertModules, ExpertsRule, FamilyChoice, FeedForwardStyle, GgufRules,
-    HiddenAct, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind, Modules, NormStyle, Normalization, PositionEmbedding,
-    PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores, RouterWeights, ShapeRule, SinkStyle,
-    TensorPlan,
+    AddedParts, BlockLayout, Division, EmbeddedParts, EmbeddingScale, Encoder, EncoderModules, ExpertModules, ExpertsRule,
+    FamilyChoice, FeedForwardStyle, GgufRules, HeadWidth, HiddenAct, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind,
+    Modules, NormStyle, Normalization, PositionBuffers, PositionEmbedding, PositionIds, Projections, QueryKeyNorm, RotaryTables,
+    RotationStyle, RouterScores, RouterWeights, ShapeRule, SinkStyle, TensorPlan, TokenMask,
 };

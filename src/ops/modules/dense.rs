@@ -17,6 +17,8 @@ enum Projection {
     Separate([Linear; 3]),
     /// One for all, of which three slices are taken (`phi3`): queries' and keys' columns.
     Joint(Linear, [Form; 2]),
+    /// One for all, taken apart (`modernbert`).
+    Unbound(Linear, Form),
 }
 
 /// Self-attention.
@@ -53,7 +55,11 @@ impl Attention {
             tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
             build.column(Part::Attention, names, (columns(heads), with.h()), row(columns(heads)))
         };
-        let (projection, output) = if modules.projections == Projections::Joint {
+        let (projection, output) = if modules.projections == Projections::JointUnbound {
+            let joint = Dim("q+k+v width", heads.1.saturating_add(kv.1.saturating_mul(2)));
+            let names = ("query, key and value weight", bias("query, key and value bias"));
+            (Projection::Unbound(project(names, joint), row(columns(heads))), output())
+        } else if modules.projections == Projections::Joint {
             let output = output();
             let joint = Dim("q+k+v width", heads.1.saturating_add(kv.1.saturating_mul(2)));
             let parts = [row(columns(heads)), row(columns(kv))];
@@ -90,6 +96,10 @@ impl Attention {
                 let q = query.run(x).named("queries");
                 let q = if self.scaled { q.apply(SCALE).named("queries") } else { q };
                 ([q, key.run(x).named("keys"), value.run(x).named("values")], None)
+            }
+            Projection::Unbound(joint, part) => {
+                let joint = joint.run(x).named("queries, keys and values");
+                (joint.clone().split([*part; 3]), Some(joint))
             }
             Projection::Joint(joint, [queries, keys]) => {
                 let joint = joint.run(x).named("queries, keys and values");
@@ -153,8 +163,9 @@ impl Dense {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
         let model = build.model();
         let (modules, count) = (model.family.modules(), model.norms_per_block);
+        let unnormed = model.kind_of(layer).unnormed;
         let norm = |number: usize, there: bool| {
-            there.then(|| {
+            (there && !(unnormed && number == 0)).then(|| {
                 build.tape.at(NORMS.get(number).unwrap_or(&"Norm"), sources::PYTORCH_AUTOGRAD);
                 Norm::new(build, build.with.h(), build.shapes.rows)
             })

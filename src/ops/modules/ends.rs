@@ -1,5 +1,6 @@
 //! Both ends: embedding and tables, final norm, head and loss.
 
+mod beside;
 mod chunks;
 mod encoder;
 mod forms;
@@ -10,6 +11,7 @@ mod tables;
 use std::cell::Cell;
 use std::rc::Rc;
 
+use beside::Beside;
 pub(crate) use chunks::AroundLoss;
 use encoder::{TokenTypes, Transform};
 use forms::Forms;
@@ -57,8 +59,18 @@ pub(crate) struct Ends {
     received: DType,
     positions: Option<Param>,
     token_types: Option<TokenTypes>,
+    /// What is embedded beside tokens, their types and positions.
+    beside: Option<Beside>,
+    /// Into the model's width, behind the embedding's norm.
+    widening: Option<Linear>,
     /// Before the head.
     transform: Option<Transform>,
+    /// It is an encoder.
+    encodes: bool,
+    /// The first token goes through it beside the output head.
+    pooler: Option<[Param; 2]>,
+    /// Layers of an encoder look around on a window that is shorter than the text, and add a mask to scores.
+    windows: bool,
     /// Every token sees all, and the loss is over all of them.
     bidirectional: bool,
     /// Into and out of the model's width (`word_embed_proj_dim`).
@@ -113,7 +125,7 @@ pub(crate) struct Ends {
 /// Width of the token embedding and the head.
 fn own_width(build: &Build<'_>) -> Dim {
     let stated = build.model().word_embed_proj_dim;
-    stated.map_or(build.with.h(), |stated| Dim("word_embed_proj_dim", stated))
+    stated.map_or_else(|| encoder::embedding_width(build), |stated| Dim("word_embed_proj_dim", stated))
 }
 
 /// Into and out of the model's width, where the embedding has another.
@@ -159,16 +171,19 @@ impl Ends {
         let frozen = tape.freeze(with.tuning.freezes_embedding());
         let embedding = if holds { build.parameter("token embedding", [with.vocab_part(), own]) } else { 0 };
         let learned = first && model.position_embedding == PositionEmbedding::Learned;
+        let places = encoder::embedding_width(build);
         let positions =
-            learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), with.h()]));
+            learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), places]));
         let token_types = if first { TokenTypes::new(build) } else { None };
+        let beside = if first { Beside::new(build) } else { None };
         tape.freeze(frozen);
         let projections = projections(build, own);
         tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
         let early = last && modules.registers_norms_first && model.final_norm;
         let final_norm = early.then(|| Norm::new(build, with.h(), build.shapes.rows));
         tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
-        let embedding_norm = (first && model.embedding_norm).then(|| Norm::new(build, with.h(), build.shapes.rows));
+        let embedding_norm = (first && model.embedding_norm).then(|| Norm::new(build, places, build.shapes.rows));
+        let widening = if first { encoder::widening(build) } else { None };
         let kinds_of_masks = if modules.mask_for_each_kind && model.sliding_layers != LayerSet::None { 2 } else { 1 };
         let any = |sliding| (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer) == sliding);
         Self {
@@ -178,8 +193,15 @@ impl Ends {
             received: with.parameter,
             positions,
             token_types,
+            beside,
+            widening,
             transform: None,
+            encodes: model.encoder.is_some(),
+            pooler: None,
             bidirectional: !model.is_causal(),
+            windows: with.attention == AttentionKernel::Standard
+                && any(true)
+                && model.sliding_window.is_some_and(|window| with.seq_length >= window / 2),
             projections,
             embedding_norm,
             final_norm,
@@ -226,8 +248,11 @@ impl Ends {
         if model.pooler {
             // It reads one token of a sequence, and no text is predicted from it: no gradient reaches it.
             build.tape.at("Pooler", sources::ARITHMETIC);
-            build.tape.idle(build.parameter("pooler weight", [with.h(), with.h()]));
-            build.tape.idle(build.vector("pooler bias", with.h()));
+            let pooler = [build.parameter("pooler weight", [with.h(), with.h()]), build.vector("pooler bias", with.h())];
+            for parameter in pooler {
+                build.tape.idle(parameter);
+            }
+            self.pooler = model.encoder.map(|_| pooler);
         }
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         if with.tuning.objective.scores() {
@@ -262,7 +287,8 @@ impl Ends {
         } else {
             // torchtitan's recipes leave the head out of those in float8 (`filter_fqns`).
             let build = Build { with: &Lowering { float8: Float8::OFF, ..*with }, ..*build };
-            build.linear(("head weight", bias), (with.vocab_part(), own_width(&build)), build.shapes.logits)
+            let width = if model.encoder.is_some() { encoder::head_width(&build) } else { own_width(&build) };
+            build.linear(("head weight", bias), (with.vocab_part(), width), build.shapes.logits)
         });
     }
 
@@ -299,8 +325,10 @@ impl Ends {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let whole = self.shapes.all_tokens.unwrap_or(self.shapes.hidden);
         let form = self.projections.map_or(whole, |[_, out]| out.form);
+        let form = self.forms.embedded.unwrap_or(form);
         let form = self.prompt.as_ref().map_or(form, |prompt| prompt.text);
         let (mut embedded, dtype) = self.embedded_tokens(tape, ids, form);
+        embedded = self.with_sound_and_shape(tape, embedded);
         let mut held = Vec::with_capacity(4);
         if let Some(prompt) = &self.prompt {
             embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
@@ -316,20 +344,17 @@ impl Ends {
             held.push(hidden.clone());
         }
         hidden = self.with_types_and_places(tape, (hidden, places), &mut held);
+        hidden = self.with_places_in_page(tape, hidden);
         hidden = self.own_part(hidden, &mut held);
         let own_input = self.streams.as_ref().filter(|_| self.first).map(|streams| streams.of_layers(&hidden));
         if let Some(norm) = &self.embedding_norm {
             tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
             hidden = norm.run(&hidden);
         }
-        if self.token_types.is_some() {
-            // The embedding is a module of its own, and lets go of what it made when it returns.
-            held.clear();
-        }
-        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype()));
+        hidden = self.of_the_models_width(tape, hidden, &mut held);
+        let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype())).or_else(|| self.biases_of_distances(tape));
         let searches = positions.is_some();
-        if searches {
+        if searches && !self.bidirectional {
             self.looks_for_packed_texts(tape);
         }
         let masks = self.eager && !self.bidirectional;
@@ -338,10 +363,18 @@ impl Ends {
             held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Int64));
             mask = Some(tape.constant("linear biases and causal mask", self.shapes.scores, dtype));
         }
-        if searches && self.kinds_of_masks > 1 {
+        if searches && !self.bidirectional && self.kinds_of_masks > 1 {
             self.looks_for_packed_texts(tape);
         }
-        let sliding = if masks && self.kinds_of_masks > 1 { Some(self.causal_mask(tape, dtype, true)) } else { mask.clone() };
+        let [whole, windows] = if self.encodes && self.bidirectional { self.mask_of_tokens(tape, dtype) } else { [None, None] };
+        mask = mask.or(whole);
+        let sliding = if self.encodes && self.bidirectional {
+            windows
+        } else if masks && self.kinds_of_masks > 1 {
+            Some(self.causal_mask(tape, dtype, true))
+        } else {
+            mask.clone()
+        };
         let (hidden, streams) = match &self.streams {
             Some(streams) if self.first => streams.spread(hidden, &mut held),
             _ => (hidden, Vec::new()),
@@ -350,6 +383,12 @@ impl Ends {
         let format = if self.modules.rotary_tables == RotaryTables::InFp32 { FP32 } else { dtype };
         let rotary = self.rotary.then(|| self.rotary(tape, format));
         let again = self.two_tables.then(|| self.rotary(tape, format));
+        let positions = if self.modules.encoder.hands_positions_on {
+            positions
+        } else {
+            held.extend(positions);
+            None
+        };
         let whole = Tables { rotary, mask, alibi, positions, past: None, own_input, layer: None };
         let whole_rotary = whole.rotary.clone();
         let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
@@ -427,6 +466,7 @@ impl Ends {
                 let hidden = self.last_norm(tape, embedded, outputs);
                 // The task's `forward` holds the encoder's output.
                 let _output = self.transform.is_some().then(|| hidden.clone());
+                let _pooled = self.pooled(tape, &hidden);
                 let hidden = match &self.transform {
                     Some(transform) => transform.run(tape, &{ hidden }),
                     None => hidden,

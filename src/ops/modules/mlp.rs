@@ -28,6 +28,11 @@ impl Activation {
         Self { kind, learned }
     }
 
+    /// A function without numbers that it learns.
+    pub const fn of(kind: HiddenAct) -> Self {
+        Self { kind, learned: None }
+    }
+
     /// The function of `x`, by the operators that run for it.
     pub fn run<'t>(self, x: &Var<'t>) -> Var<'t> {
         let input = || x.clone();
@@ -94,7 +99,8 @@ impl Mlp {
         let (with, model) = (build.with, build.model());
         let (h, inner) = (with.h(), with.share(Part::FeedForward, inner));
         let form = build.tape.form([with.b(), with.s(), inner]);
-        let bias = |name| model.mlp_bias.then_some(name);
+        let down_alone = model.family.modules().feed_forward == FeedForwardStyle::SeparateBiasedDown;
+        let bias = |name| (model.mlp_bias && !down_alone).then_some(name);
         build.tape.at(names[0], sources::PYTORCH_AUTOGRAD);
         let joint = model.family.modules().feed_forward == FeedForwardStyle::JointGateAndUp;
         let column = |names, width, form| build.column(Part::FeedForward, names, (width, h), form);
@@ -111,7 +117,8 @@ impl Mlp {
             Gate::None | Gate::Own(_) => column(("up weight", bias("up bias")), inner, form),
         };
         build.tape.at(names[1], sources::PYTORCH_AUTOGRAD);
-        let down = build.row(Part::FeedForward, ("down weight", bias("down bias")), (h, inner), build.shapes.hidden);
+        let down =
+            build.row(Part::FeedForward, ("down weight", model.mlp_bias.then_some("down bias")), (h, inner), build.shapes.hidden);
         let kernels = build.kernels();
         Self {
             gate,

@@ -1,6 +1,6 @@
 //! Primitives of mixtures of experts: choosing, gathering and grouped products.
 
-use super::primitives::{Save, wider};
+use super::primitives::Save;
 use super::state::{NONE, Operand, Rule};
 use super::{Form, Param, Var};
 use crate::units::DType;
@@ -73,9 +73,8 @@ impl Var<'_> {
         Self::made(self.tape, storage, self.form, self.dtype, node)
     }
 
-    /// `a += b`.
+    /// `a += b`, in the format of the first.
     pub fn add_in_place(mut self, other: &Self) -> Self {
-        debug_assert_eq!(wider(self.dtype, other.dtype), self.dtype);
         let operands = [self.operand(), other.operand(), Operand::NOTHING];
         let mut state = self.tape.state.borrow_mut();
         self.node = state.node(Rule::Add, operands);

@@ -25,8 +25,7 @@ pub fn kept_alive(job: &Job) -> u64 {
 pub fn held_by_hooks(job: &Job) -> Option<u64> {
     let run = job.training()?;
     let model = job.model();
-    // DistilBERT's blocks add the residual themselves.
-    if model.encoder.is_none() || model.family.model_type() == "distilbert" {
+    if model.encoder.is_none() || ADD_RESIDUALS_THEMSELVES.contains(&model.family.model_type()) {
         return None;
     }
     let bits = if run.precision == TrainingPrecision::Fp32 { 32 } else { 16 };
@@ -35,6 +34,10 @@ pub fn held_by_hooks(job: &Job) -> Option<u64> {
     let blocks = timeline.stretches.iter().filter(|stretch| stretch.phase == Phase::Backward && stretch.layer.is_some());
     blocks.map(|stretch| stretch.peak.into_iter().map(|bytes| bytes.0).sum::<u64>() + held).max()
 }
+
+/// Encoders whose blocks have no modules that take a half's output and the residual.
+const ADD_RESIDUALS_THEMSELVES: [&str; 8] =
+    ["distilbert", "eurobert", "nomic_bert", "gte", "jina_embeddings_v3", "modernbert", "mpnet", "albert"];
 
 /// The optimizer whose first step on split parameters was looked through.
 const LOOKED_THROUGH: &str = "adamw";

@@ -1,5 +1,6 @@
 //! Shapes of tables, masks and labels.
 
+use super::encoder::{embedding_width, has_own_width};
 use super::factors;
 use crate::config::RotaryTables;
 use crate::ops::modules::{Build, half, keys};
@@ -36,6 +37,12 @@ pub(super) struct Forms {
     pub shifted: [Form; 3],
     /// `[b]`.
     pub sequences: Form,
+    /// `[b, s, 4]`.
+    pub boxes: Form,
+    /// `[b, h]`.
+    pub pooled: Form,
+    /// `[b, s, e]`, where an encoder's embedding has a width of its own.
+    pub embedded: Option<Form>,
 }
 
 impl Forms {
@@ -75,6 +82,9 @@ impl Forms {
             shifted: [tape.form([b, shorter, with.vocab_part()]), tape.form([b, shorter]), tape.form([b, shorter, with.h()])],
             padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
             sequences: tape.form([b]),
+            boxes: tape.form([b, s, Dim("edges", 4)]),
+            pooled: tape.form([b, with.h()]),
+            embedded: has_own_width(build).then(|| tape.form([b, s, embedding_width(build)])),
         }
     }
 }

@@ -93,10 +93,11 @@ impl Ends {
         // The mask of all tokens stays, where positions are not counted from it, too; rows are moved by two.
         let mask = || tape.constant("tokens that are no padding", self.shapes.tokens, FP32);
         let moved = |form| tape.constant("rows of positions", form, DType::Int64);
-        let of_all = tape.form_like(self.forms.positions, self.shapes.hidden);
+        let embedded = self.forms.embedded.unwrap_or(self.shapes.hidden);
+        let of_all = tape.form_like(self.forms.positions, embedded);
         let places = match self.modules.position_ids {
             PositionIds::Counted | PositionIds::Buffer => tape.embedding(ids.clone(), table, of_all),
-            PositionIds::FromTokens => tape.embedding(ids.clone(), table, self.shapes.hidden),
+            PositionIds::FromTokens => tape.embedding(ids.clone(), table, embedded),
             PositionIds::FromMask => {
                 held.push(mask());
                 tape.embedding(moved(self.shapes.tokens), table, self.shapes.hidden)

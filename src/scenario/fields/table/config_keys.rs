@@ -170,4 +170,28 @@ fields! { $
         .number(0.0..=100.0).of_file(),
     /// The adjusted feed-forward size is rounded up to a multiple of it.
     FeedForwardMultiple("block-multiple-of", "block_multiple_of", "Multiple of the adjusted size").whole(1..=LENGTH).step(64).of_file(),
+    /// Width of the embedding, which a dense layer brings to the hidden size.
+    EmbeddingSize("embedding-size", "embedding_size", "Embedding width").whole(1..=SIZE).step(64).of_file(),
+    /// Width of the embedding, which a dense layer brings to the hidden size.
+    InputEmbeddingSize("input-embedding-size", "input_embedding_size", "Embedding width").whole(1..=SIZE).step(64).of_file(),
+    /// Width of what the output head multiplies.
+    OutputEmbeddingSize("output-embedding-size", "output_embedding_size", "Width before the head").whole(1..=SIZE).step(64).of_file(),
+    /// Tokens that a local layer looks around on, half of them to either side.
+    LocalAttention("local-attention", "local_attention", "Window of local layers").whole(1..=LENGTH).step(64).of_file(),
+    /// Of so many layers one sees the whole text.
+    GlobalAttentionEvery("global-attn-every-n-layers", "global_attn_every_n_layers", "Global layers: one in").whole(1..=10_000).step(1).of_file(),
+    /// Distances between tokens that have a learned bias of their own.
+    RelativeBuckets("relative-attention-num-buckets", "relative_attention_num_buckets", "Classes of distance").whole(1..=SIZE).step(1).of_file(),
+    /// Rows of the table of sounds.
+    SoundRows("pronunciation-vocab-size", "pronunciation_vocab_size", "Sounds").whole(1..=SIZE).step(1).of_file(),
+    /// Width of embedded sounds.
+    SoundWidth("pronunciation-embed-dim", "pronunciation_embed_dim", "Width of sounds").whole(1..=SIZE).step(64).of_file(),
+    /// Rows of the table of shapes.
+    ShapeRows("shape-vocab-size", "shape_vocab_size", "Shapes").whole(1..=SIZE).step(1).of_file(),
+    /// Width of embedded shapes.
+    ShapeWidth("shape-embed-dim", "shape_embed_dim", "Width of shapes").whole(1..=SIZE).step(64).of_file(),
+    /// Rows of the tables of places in a page.
+    PagePositions("max-2d-position-embeddings", "max_2d_position_embeddings", "Places in a page").whole(1..=SIZE).step(1).of_file(),
+    /// A bias vector on the output head; very few parameters.
+    DecoderBias("decoder-bias", "decoder_bias", "Bias on the output head").flag().of_file(),
 }
