@@ -67,6 +67,14 @@ pub struct EncoderModules {
     pub norms_without_bias: bool,
     /// The first block has no norm before attention.
     pub first_block_unnormed: bool,
+    /// The head has a weight of its own, whatever the file says.
+    pub never_ties: bool,
+    /// Keys are projected without a bias, those of distances too.
+    pub keys_without_bias: bool,
+    /// Parameters beside those of BERT's modules, which are counted and never run.
+    pub further: &'static [Further],
+    /// Training is modelled; without it parameters are counted alone.
+    pub trains: bool,
     /// A dense layer reads the first token beside the output head (`pooler`).
     pub pools: bool,
     /// All blocks are one, whose parameters are there once.
@@ -92,6 +100,10 @@ impl EncoderModules {
         runs_again: true,
         norms_without_bias: false,
         first_block_unnormed: false,
+        never_ties: false,
+        keys_without_bias: false,
+        further: &[],
+        trains: true,
         pools: false,
         shares_blocks: false,
     };
@@ -109,6 +121,9 @@ pub enum EmbeddedParts {
     /// Beside tokens and positions, a table shared by all blocks of how far keys lie from queries, with so many rows as the first
     /// further size.
     WithDistances,
+    /// Beside tokens and positions, how far keys lie from queries, which scores are made of: distances that have an embedding, and whether
+    /// it meets queries, meets keys, goes through the tokens' projections, and is normed.
+    WithEmbeddedDistances,
 }
 
 /// Buffers of all positions there are.
@@ -140,6 +155,8 @@ pub enum TokenMask {
     None,
     /// Ones, of which a mask of all tokens is made unless all are seen to be ones.
     Ones,
+    /// Ones, whose products say which pairs of tokens see each other.
+    OfPairs,
     /// Ones, turned into what is added to the scores of each key.
     Added,
 }
@@ -153,4 +170,58 @@ pub enum AddedParts {
     PositionsInPlace,
     /// Both in place, in the format that embedded tokens have.
     AllInPlace,
+}
+
+/// Parameters that are counted and never run.
+#[derive(Clone, Copy, Debug)]
+pub struct Further {
+    /// Their name.
+    pub name: &'static str,
+    /// Every block has them, rather than the model.
+    pub in_blocks: bool,
+    /// Their shape, of two dimensions at most.
+    pub shape: [Extent; 2],
+}
+
+/// A dimension of parameters that are counted and never run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// That many.
+    Of(u64),
+    /// `hidden_size`.
+    Hidden,
+    /// `num_attention_heads`.
+    Heads,
+    /// The width of a head.
+    Head,
+    /// `max_position_embeddings`.
+    Positions,
+    /// `type_vocab_size`.
+    Types,
+    /// `vocab_size`.
+    Words,
+    /// One of the family's own sizes.
+    Own(usize),
+}
+
+impl Further {
+    /// A matrix of every block.
+    pub const fn in_blocks(name: &'static str, shape: [Extent; 2]) -> Self {
+        Self { name, in_blocks: true, shape }
+    }
+
+    /// A vector of every block.
+    pub const fn vector_in_blocks(name: &'static str, width: Extent) -> Self {
+        Self { name, in_blocks: true, shape: [width, Extent::Of(1)] }
+    }
+
+    /// A matrix of the model.
+    pub const fn of_model(name: &'static str, shape: [Extent; 2]) -> Self {
+        Self { name, in_blocks: false, shape }
+    }
+
+    /// A vector of the model.
+    pub const fn vector_of_model(name: &'static str, width: Extent) -> Self {
+        Self { name, in_blocks: false, shape: [width, Extent::Of(1)] }
+    }
 }

@@ -1,5 +1,6 @@
 //! Rules that forbid a layout whatever the memory. They are values, not errors.
 
+mod encoders;
 mod evaluation;
 mod float8;
 mod tuning;
@@ -238,6 +239,8 @@ rules! {
         "Cut Cross-Entropy takes head and hidden states of 16 bits alone; train in them, or choose another loss";
     EVALUATION_SPLIT: TRANSFORMERS_TRAINER,
         "Evaluations between steps are modelled on data-parallel ranks alone; use 1 tensor-, pipeline-, context- and expert-parallel rank, or leave the evaluation batch empty";
+    ENCODER_COUNTED: TRANSFORMERS_TRAINER,
+        "Of this encoder the parameters are counted alone: what its attention takes in training is not modelled; choose another model";
     ENCODER_RUNS_ONCE: TRANSFORMERS_TRAINER,
         "transformers cannot run this encoder's modules again in backward (it does not support activation checkpointing); recompute nothing, or choose another model";
     SHARED_IN_SHARDS: TRANSFORMERS_TRAINER,
@@ -440,26 +443,13 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(layout.ep() > 1, &|| sharding.forbidden(With::Experts, run.stack.sharding));
     forbid(layout.d() > 1, &|| sharding.forbidden(With::Anything, run.stack.sharding));
     forbid(job.model().hybrid.is_some() && !run.stack.is_played(), &|| Some(&LAYERS_ELSEWHERE));
-    forbid(job.model().encoder.is_some() && !runs_encoders(job, run), &|| Some(&ENCODER_ELSEWHERE));
-    forbid(job.model().encoder.is_some() && !runs_again(job, run), &|| Some(&ENCODER_RUNS_ONCE));
+    forbid(job.model().encoder.is_some() && !encoders::runs(job, run), &|| Some(&ENCODER_ELSEWHERE));
+    forbid(job.model().encoder.is_some() && !encoders::runs_again(job, run), &|| Some(&ENCODER_RUNS_ONCE));
+    forbid(job.model().encoder.is_some() && !job.model().family.modules().encoder.trains, &|| Some(&ENCODER_COUNTED));
     forbid(job.model().shares_blocks() && sharding.shards_parameters(), &|| Some(&SHARED_IN_SHARDS));
     let streams = job.model().altup().is_some();
     forbid(streams && layout.p() > 1, &|| Some(&STREAMS_IN_STAGES));
     forbid(streams && !run.tuning.is_full(), &|| Some(&STREAMS_TUNED));
-}
-
-/// True if nothing is recomputed, or the library's modules can run again.
-fn runs_again(job: &Job, run: &TrainingRun) -> bool {
-    run.recompute == Recompute::None || job.model().family.modules().encoder.runs_again
-}
-
-/// True for a training that an encoder is modelled in.
-fn runs_encoders(job: &Job, run: &TrainingRun) -> bool {
-    let layout = job.layout();
-    let whole = layout.t() == 1 && layout.p() == 1 && layout.cp() == 1;
-    let own_loss = run.loss == Loss::OfStack;
-    let plain = run.tuning.is_full() && run.packed_text().is_none() && run.evaluation.is_none() && !run.compile;
-    whole && own_loss && plain && run.stack.is_played() && !run.stack.modules().is_own_model
 }
 
 /// True if routers learn in fp32 beside weights of 16 bits.

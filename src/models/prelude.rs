@@ -7,7 +7,7 @@ pub(super) use super::spec::{
 };
 pub(super) use crate::config::{
     AddedParts, BlockLayout, Division, EmbeddedParts, EmbeddingScale, Encoder, EncoderModules, ExpertModules, ExpertsRule,
-    FamilyChoice, FeedForwardStyle, GgufRules, HeadWidth, HiddenAct, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind,
-    Modules, NormStyle, Normalization, PositionBuffers, PositionEmbedding, PositionIds, Projections, QueryKeyNorm, RotaryTables,
-    RotationStyle, RouterScores, RouterWeights, ShapeRule, SinkStyle, TensorPlan, TokenMask,
+    Extent, FamilyChoice, FeedForwardStyle, Further, GgufRules, HeadWidth, HiddenAct, LinearBiases, LinearStyle, Measured,
+    MixerKind, MlpKind, Modules, NormStyle, Normalization, PositionBuffers, PositionEmbedding, PositionIds, Projections,
+    QueryKeyNorm, RotaryTables, RotationStyle, RouterScores, RouterWeights, ShapeRule, SinkStyle, TensorPlan, TokenMask,
 };

@@ -2,11 +2,12 @@
 //! `stablelm`, `cohere`, `granite` and `glm4`, which order the same few parts in their own ways.
 
 use super::attention::{Core, Sinks};
+use super::disentangled::Disentangled;
 use super::feed::FeedForward;
 use super::norm::Norm;
 use super::rotation::Rotation;
 use super::{Block, Build, Linear, Part, Shapes, Tables};
-use crate::config::{FeedForwardStyle, Modules, PositionEmbedding, Projections, QueryKeyNorm};
+use crate::config::{EmbeddedParts, FeedForwardStyle, Modules, PositionEmbedding, Projections, QueryKeyNorm};
 use crate::ops::tape::{Form, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -143,11 +144,34 @@ impl Attention {
     }
 }
 
+/// How tokens see each other.
+#[derive(Debug)]
+enum Mixer {
+    Heads(Box<Attention>),
+    Disentangled(Box<Disentangled>),
+}
+
+impl Mixer {
+    fn new(build: &Build<'_>) -> Self {
+        match build.model().family.modules().encoder.embedding {
+            EmbeddedParts::WithEmbeddedDistances => Self::Disentangled(Box::new(Disentangled::new(build))),
+            _ => Self::Heads(Box::new(Attention::new(build))),
+        }
+    }
+
+    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        match self {
+            Self::Heads(attention) => attention.run(tape, x, tables),
+            Self::Disentangled(attention) => attention.run(tape, x, tables),
+        }
+    }
+}
+
 /// One block.
 #[derive(Debug)]
 pub(super) struct Dense {
     modules: &'static Modules,
-    attention: Attention,
+    attention: Mixer,
     feed: FeedForward,
     /// Before attention; before the feed-forward layer; behind attention; behind the feed-forward layer.
     norms: [Option<Norm>; 4],
@@ -170,7 +194,7 @@ impl Dense {
                 Norm::new(build, build.with.h(), build.shapes.rows)
             })
         };
-        let attention = Attention::new(build);
+        let attention = Mixer::new(build);
         let early = if modules.registers_norms_first { norm(0, count > 0) } else { None };
         let feed = FeedForward::new(build, layer);
         let first = early.or_else(|| norm(0, count > 0));

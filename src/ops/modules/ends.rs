@@ -170,7 +170,7 @@ impl Ends {
         let holds = first || (last && model.tie_word_embeddings);
         let frozen = tape.freeze(with.tuning.freezes_embedding());
         let embedding = if holds { build.parameter("token embedding", [with.vocab_part(), own]) } else { 0 };
-        let learned = first && model.position_embedding == PositionEmbedding::Learned;
+        let learned = first && model.position_embedding == PositionEmbedding::Learned && model.position_rows > 0;
         let places = encoder::embedding_width(build);
         let positions =
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), places]));
@@ -254,6 +254,7 @@ impl Ends {
             }
             self.pooler = model.encoder.map(|_| pooler);
         }
+        super::further::declare(build, false);
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         if with.tuning.objective.scores() {
             // It is new, and learns whatever else does.
@@ -351,7 +352,9 @@ impl Ends {
             tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
             hidden = norm.run(&hidden);
         }
+        hidden = self.masked_tokens(tape, hidden);
         hidden = self.of_the_models_width(tape, hidden, &mut held);
+        let distances = self.embedded_distances(tape);
         let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype())).or_else(|| self.biases_of_distances(tape));
         let searches = positions.is_some();
         if searches && !self.bidirectional {
@@ -383,6 +386,10 @@ impl Ends {
         let format = if self.modules.rotary_tables == RotaryTables::InFp32 { FP32 } else { dtype };
         let rotary = self.rotary.then(|| self.rotary(tape, format));
         let again = self.two_tables.then(|| self.rotary(tape, format));
+        let (alibi, positions) = match distances {
+            Some((embedded, distances)) => (embedded, Some(distances)),
+            None => (alibi, positions),
+        };
         let positions = if self.modules.encoder.hands_positions_on {
             positions
         } else {

@@ -26,6 +26,25 @@ impl Var<'_> {
         Self::made(tape, storage, form, self.dtype, node)
     }
 
+    /// `gather(x, -1, index)`: saves its operand and the index; backward adds into zeros.
+    pub fn taken_along(self, index: &Self, form: Form) -> Self {
+        let dtype = self.dtype;
+        // It adds in place, but for tensors without values, such as the tracker's (`gather_backward` in PyTorch's `FunctionsManual.cpp`).
+        let tracked = Rule::Unary { temporaries: 1, elementwise: false };
+        let rule = if self.tape.is_cuda() { Rule::IntoZeros } else { tracked };
+        let taken = self.unary(rule, Save::Input, "taken along rows", (form, dtype));
+        taken.saves(index);
+        taken
+    }
+
+    /// `masked_fill(x, mask, number)`: saves the mask.
+    pub fn filled(self, mask: &Self) -> Self {
+        let (shape, order) = ((self.form, self.dtype), self.order);
+        let filled = self.unary(Rule::Unary { temporaries: 0, elementwise: true }, Save::Nothing, "filled", shape);
+        filled.saves(mask);
+        filled.ordered(order)
+    }
+
     /// `grouped_mm(x, W, offsets)`: each group of rows by its own matrix, in the weights' format whatever autocast says.
     pub fn grouped(self, weight: Param, offsets: &Self, form: Form) -> Self {
         let tape = self.tape;

@@ -3,6 +3,7 @@
 use super::Ends;
 use super::encoder::embedding_width;
 use crate::config::EmbeddedParts;
+use crate::ops::modules::norm::Norm;
 use crate::ops::modules::{Build, Linear};
 use crate::ops::tape::{Form, Param, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -16,6 +17,8 @@ pub(super) enum Beside {
     Page([Param; 4]),
     /// Sound and shape of each token, joined with it and brought to the model's width.
     SoundAndShape(SoundAndShape),
+    /// Embedded distances that every block reads, and what is made of the tokens' mask.
+    Embedded { table: Option<Param>, norm: Option<Norm>, square: Form, places: Form },
     /// How far keys lie from queries: a table that all blocks share, of one number a head.
     Distances { table: Param, places: Form, one: Form, each: Form },
 }
@@ -57,6 +60,14 @@ impl Beside {
                 let into = build.linear(names, (h, all), build.shapes.hidden);
                 let (embedded, joined) = ([row(sound), row(shape)], [row(with_shape), row(all)]);
                 Some(Self::SoundAndShape(SoundAndShape { tables, into, embedded, joined }))
+            }
+            EmbeddedParts::WithEmbeddedDistances => {
+                tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
+                let rows = Dim("embedded distances", own[0]);
+                let table = (own[0] > 0).then(|| build.parameter("embedding of distances", [rows, with.h()]));
+                let norm = (own[4] > 0).then(|| Norm::new(build, with.h(), tape.form([rows])));
+                let (s, keys) = (with.s(), Dim("keys", with.s().1));
+                Some(Self::Embedded { table, norm, square: tape.form([s, keys]), places: build.shapes.rows })
             }
             EmbeddedParts::WithDistances => {
                 tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
@@ -113,5 +124,24 @@ impl Ends {
         let values = tape.embedding(buckets, table, one).named("biases of distances");
         let biases = values.repeat(each).named("biases of scores");
         Some(biases)
+    }
+
+    /// Embedded tokens that a mask leaves: a product with it.
+    pub(super) fn masked_tokens<'t>(&self, tape: &'t Tape, hidden: Var<'t>) -> Var<'t> {
+        let Some(Beside::Embedded { places, .. }) = self.beside else { return hidden };
+        let mask = tape.constant("mask of tokens", places, hidden.dtype());
+        hidden.mul(mask).named("embedded tokens")
+    }
+
+    /// Embedded distances, and distances.
+    pub(super) fn embedded_distances<'t>(&self, tape: &'t Tape) -> Option<(Option<Var<'t>>, Var<'t>)> {
+        let Some(Beside::Embedded { table, norm, square, .. }) = self.beside else { return None };
+        tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
+        let distances = tape.constant("distances", square, DType::Int64);
+        let embedded = table.map(|table| {
+            let rows = tape.read(table);
+            norm.map_or_else(|| rows.clone(), |norm| norm.run(&rows).named("normed distances"))
+        });
+        Some((embedded, distances))
     }
 }

@@ -166,6 +166,10 @@ impl Ends {
                 let mask = made("mask of tokens");
                 [Some(mask.clone()), Some(mask)]
             }
+            TokenMask::OfPairs => {
+                let mask = tape.constant("mask of pairs", self.forms.mask, DType::Fp32);
+                [Some(mask.clone()), Some(mask)]
+            }
             TokenMask::Added => {
                 let mask = tape.constant("mask of tokens", self.shapes.tokens, dtype);
                 [Some(mask.clone()), Some(mask)]

@@ -59,7 +59,7 @@ impl Forms {
         let shorter = Dim("seq_length - 1", with.seq_length.saturating_sub(1).max(1));
         Self {
             positions: tape.form([s]),
-            all_positions: tape.form([Dim("position_rows", model.position_rows)]),
+            all_positions: tape.form([Dim("position_rows", model.position_rows.max(model.max_position_embeddings))]),
             nothing: tape.form([Dim("nothing", 0)]),
             rotary: [
                 tape.form([s, Dim("rotated width", if by_halves { width / 2 } else { width })]),
