@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// How many sizes a family may have that its own modules alone know.
-pub const OWN_SIZES: usize = 6;
+pub const OWN_SIZES: usize = 7;
 
 /// Sizes of an encoder, as BERT and its relatives have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -57,6 +57,12 @@ pub struct EncoderModules {
     pub head_takes_gelu: bool,
     /// The dense layer before the output head has a bias.
     pub head_bias: bool,
+    /// `gelu` is written out operator by operator.
+    pub writes_gelu: bool,
+    /// The head's bias is added behind its product.
+    pub adds_head_bias: bool,
+    /// Rotary frequencies are registered once.
+    pub registers_frequencies_once: bool,
     /// Logits are copied to fp32 before the loss.
     pub loss_in_fp32: bool,
     /// Attention is written out, whatever kernel is asked for.
@@ -95,6 +101,9 @@ impl EncoderModules {
         head_width: HeadWidth::OfHidden,
         head_takes_gelu: false,
         head_bias: true,
+        writes_gelu: false,
+        adds_head_bias: false,
+        registers_frequencies_once: false,
         loss_in_fp32: false,
         writes_attention: false,
         runs_again: true,
@@ -118,6 +127,8 @@ pub enum EmbeddedParts {
     InPage,
     /// Tokens beside their sound and their shape, joined and brought to the model's width: rows and widths of the four further sizes.
     WithSoundAndShape,
+    /// Tokens, of which masked ones are dropped and the others scaled up where the first further size says so.
+    WithDroppedTokens,
     /// Beside tokens and positions, a table shared by all blocks of how far keys lie from queries, with so many rows as the first
     /// further size.
     WithDistances,
@@ -202,6 +213,8 @@ pub enum Extent {
     Words,
     /// One of the family's own sizes.
     Own(usize),
+    /// The heads of all blocks together.
+    HeadsOfAllBlocks,
 }
 
 impl Further {

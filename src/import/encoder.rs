@@ -4,7 +4,7 @@ use super::ImportError;
 use super::reader::{MAX_POSITIONS, MAX_SIZE, Reader, whole};
 use super::value::Value;
 use crate::config::{EmbeddedParts, Encoder, ModelConfig, OWN_SIZES};
-use crate::models::{FamilySpec, Refused};
+use crate::models::{FamilySpec, OwnSizes, Refused};
 
 /// The facts that encoders alone have.
 pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
@@ -29,11 +29,12 @@ pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
     for (size, (key, default)) in encoder.own.iter_mut().zip(kind.own_sizes) {
         *size = own_size(file, key, *default)?;
     }
-    match config.family.model_type() {
-        "tapas" => encoder.own[0] = table_types(file)?,
-        "xmod" => encoder.own = adapters(file, config)?,
-        "xlm" | "flaubert" => encoder.own[0] = languages(file)?,
-        _ => {}
+    match kind.own_rule {
+        OwnSizes::Stated => {}
+        OwnSizes::TableTypes => encoder.own[0] = table_types(file)?,
+        OwnSizes::Adapters => encoder.own = adapters(file, config)?,
+        OwnSizes::Languages => encoder.own[0] = languages(file)?,
+        OwnSizes::DroppedTokens => encoder.own[0] = dropped(file)?,
     }
     config.tie_word_embeddings &= !kind.modules.encoder.never_ties;
     if kind.modules.encoder.embedding == EmbeddedParts::WithEmbeddedDistances {
@@ -78,7 +79,7 @@ fn distances(file: &mut Reader<'_>, config: &mut ModelConfig) -> Result<[u64; OW
     let has = |word: &str| u64::from(words.split('|').any(|own| own.trim() == word));
     let norms = self::words(file, "norm_rel_ebd");
     let normed = norms.split('|').any(|own| own.trim() == "layer_norm");
-    Ok([span.saturating_mul(2), has("c2p"), has("p2c"), u64::from(shares), u64::from(normed), 0])
+    Ok([span.saturating_mul(2), has("c2p"), has("p2c"), u64::from(shares), u64::from(normed), 0, 0])
 }
 
 /// A number above 0; others say that there is none.
@@ -118,20 +119,24 @@ fn own_size(file: &mut Reader<'_>, key: &'static str, default: u64) -> Result<u6
     file.size_or(&[key], MAX_SIZE, default)
 }
 
-/// Rows of TAPAS's seven tables of token types together.
+/// Rows of seven tables of token types together.
 fn table_types(file: &mut Reader<'_>) -> Result<u64, ImportError> {
     const KEY: &str = "type_vocab_sizes";
-    let Some(Value::List(sizes)) = file.peek(KEY) else {
-        let usual = [3, 256, 256, 2, 256, 256, 10];
-        file.asks(KEY, Value::List(usual.map(Value::Whole).to_vec()), false);
-        return Ok(usual.iter().sum());
+    let sizes = match file.peek(KEY) {
+        Some(Value::List(sizes)) => {
+            let sizes = sizes.iter().map(|size| whole(KEY, size, MAX_SIZE)).collect::<Result<Vec<u64>, _>>()?;
+            sizes.iter().map(u64::to_string).collect::<Vec<_>>().join("|")
+        }
+        Some(Value::Text(sizes)) => sizes.clone(),
+        _ => "3|256|256|2|256|256|10".to_owned(),
     };
-    let rows = sizes.iter().map(|size| whole(KEY, size, MAX_SIZE)).sum::<Result<u64, ImportError>>()?;
-    file.done_with(&[KEY]);
+    file.without_effect(&[KEY]);
+    let rows = sizes.split('|').filter_map(|size| size.trim().parse::<u64>().ok()).sum();
+    file.asks(KEY, Value::Text(sizes), file.has(KEY));
     Ok(rows)
 }
 
-/// X-MOD's adapters: their columns together, and how many there are.
+/// Adapters of languages: their columns together, and how many there are.
 fn adapters(file: &mut Reader<'_>, config: &ModelConfig) -> Result<[u64; OWN_SIZES], ImportError> {
     let languages = match words(file, "languages") {
         none if none.is_empty() => 1,
@@ -149,4 +154,14 @@ fn languages(file: &mut Reader<'_>) -> Result<u64, ImportError> {
     let used = file.rare_flag("use_lang_emb", true)?;
     let count = file.size_or(&["n_langs"], MAX_SIZE, 1)?;
     Ok(if used && count > 1 { count } else { 0 })
+}
+
+/// 1 where masked tokens are dropped. Its positions are rotated in the files that are modelled.
+fn dropped(file: &mut Reader<'_>) -> Result<u64, ImportError> {
+    const KEY: &str = "position_embedding_type";
+    if file.peek(KEY) != Some(&Value::Text("rotary".to_owned())) {
+        return Err(ImportError::not_modelled(format!("positions that are not rotated ({KEY})")));
+    }
+    file.done_with(&[KEY]);
+    Ok(u64::from(file.rare_flag("token_dropout", false)?))
 }

@@ -9,7 +9,7 @@ mod spec;
 pub(crate) use choices::{FAMILIES, label};
 pub use choices::{families, named};
 use families::MEMBERS;
-pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, States, Tower};
+pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, OwnSizes, States, Tower};
 pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Positions, Refused, Window};
 
 /// The family of that `model_type`, if it is listed.
@@ -25,7 +25,8 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The family of that class, such as `LlamaForCausalLM`; none of a class that predicts no text.
 pub(crate) fn of_class(class: &str) -> Option<&'static FamilySpec> {
-    let endings = ["ForCausalLM", "WithLMHeadModel", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM", "ForPreTraining"];
+    let endings =
+        ["ForCausalLM", "WithLMHeadModel", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM", "ForPreTraining", "Decoder"];
     let stem = endings.iter().find_map(|ending| class.strip_suffix(ending))?;
     // Classes are written as model types are, without their underscores.
     let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();

@@ -1,6 +1,6 @@
 //! The words that a family's file is written with.
 
-pub(super) use super::keys::{Attends, Heads, InnerWidth, KeyValueHeads, ManyStreams, States, Tower};
+pub(super) use super::keys::{Attends, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, States, Tower};
 pub(super) use super::spec::{
     ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, INDEXER, LEARNED, Latent, Norms, Positions, Refused, Sizes,
     Window,

@@ -1,7 +1,7 @@
 //! The description of a family's `config.json` files of its kind: which facts are fixed, which the file states, and what the library
 //! takes where it does not.
 
-use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, States, Tower};
+use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, States, Tower};
 use crate::config::{Encoder, Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding};
 
 /// Positions in a learned table of as many rows.
@@ -242,6 +242,8 @@ pub(crate) struct FamilySpec {
     pub embedding_size: Option<(&'static str, u64)>,
     /// Keys of the sizes that the family's own modules alone know, with the library's defaults.
     pub own_sizes: &'static [(&'static str, u64)],
+    /// How files state these sizes.
+    pub own_rule: OwnSizes,
     pub experts: Option<Experts>,
     pub latent: Option<Latent>,
     /// A state in place of keys and values, in some layers.
@@ -331,6 +333,7 @@ impl FamilySpec {
         encoder: None,
         embedding_size: None,
         own_sizes: &[],
+        own_rule: OwnSizes::Stated,
         experts: None,
         latent: None,
         states: None,

@@ -18,7 +18,7 @@ use crate::units::DType;
 type Part = ((u32, Form, DType), bool);
 
 /// Everything that a checkpointed block reads beside its input, of which kinds that is, and the place of the layer.
-type Read = (Vec<Part>, [bool; 4], Option<OfLayer>);
+type Read = (Vec<Part>, [bool; 5], Option<OfLayer>);
 
 /// The model on the tape.
 struct Playing<'t, 'g> {

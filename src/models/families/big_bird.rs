@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "big_bird",
         choice: FamilyChoice { rank: 82, word: "big-bird", label: "BigBird" },
+        measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         encoder: EncoderModules { trains: false, pools: true, ..EncoderModules::PLAIN },
         ..*super::bert::FAMILY.modules
     },

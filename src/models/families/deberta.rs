@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "deberta",
         choice: FamilyChoice { rank: 90, word: "deberta", label: "DeBERTa" },
+        measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         encoder: EncoderModules { trains: false, keys_without_bias: true, ..super::deberta_v2::FAMILY.modules.encoder },
         ..*super::deberta_v2::FAMILY.modules
     },

@@ -18,6 +18,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             may_norm_queries_and_keys: false,
             ..ShapeRule::CLASSIC
         }),
+        measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         encoder: EncoderModules {
             trains: false,
             further: &[
@@ -25,7 +26,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
                 Further::vector_in_blocks("key norm", Extent::Hidden),
                 Further::vector_of_model("final norm", Extent::Hidden),
             ],
-            ..super::gte::FAMILY.modules.encoder
+            buffers: PositionBuffers::None,
+            head_takes_gelu: true,
+            hands_positions_on: false,
+            ..EncoderModules::PLAIN
         },
         ..*super::nomic_bert::FAMILY.modules
     },

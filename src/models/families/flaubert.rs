@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "flaubert",
         choice: FamilyChoice { rank: 89, word: "flaubert", label: "FlauBERT" },
+        measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         encoder: EncoderModules { ..super::xlm::FAMILY.modules.encoder },
         ..*super::xlm::FAMILY.modules
     },

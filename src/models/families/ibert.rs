@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "ibert",
         choice: FamilyChoice { rank: 86, word: "ibert", label: "I-BERT" },
+        measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         encoder: EncoderModules { trains: false, ..EncoderModules::PLAIN },
         ..*super::roberta::FAMILY.modules
     },

@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "longformer",
         choice: FamilyChoice { rank: 81, word: "longformer", label: "Longformer" },
+        measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         encoder: EncoderModules {
             trains: false,
             further: &[

@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "luke",
         choice: FamilyChoice { rank: 83, word: "luke", label: "LUKE" },
         registers_head_bias_twice: false,
+        measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         encoder: EncoderModules {
             trains: false,
             pools: true,

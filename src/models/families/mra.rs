@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "mra",
         choice: FamilyChoice { rank: 80, word: "mra", label: "MRA" },
+        measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         encoder: EncoderModules { trains: false, ..EncoderModules::PLAIN },
         ..*super::bert::FAMILY.modules
     },

@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "nystromformer",
         choice: FamilyChoice { rank: 78, word: "nystromformer", label: "Nyströmformer" },
+        measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         encoder: EncoderModules {
             trains: false,
             further: &[Further::in_blocks("convolution weight", [Extent::Heads, Extent::Own(0)])],

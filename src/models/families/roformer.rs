@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "roformer",
         choice: FamilyChoice { rank: 87, word: "roformer", label: "RoFormer" },
+        measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         encoder: EncoderModules {
             trains: false,
             head_width: HeadWidth::OfEmbedding,

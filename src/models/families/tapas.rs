@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "tapas",
         choice: FamilyChoice { rank: 84, word: "tapas", label: "TAPAS" },
+        measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         encoder: EncoderModules {
             trains: false,
             further: &[Further::of_model("token type embeddings", [Extent::Own(0), Extent::Hidden])],
@@ -17,6 +18,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         },
         ..*super::bert::FAMILY.modules
     },
+    own_rule: OwnSizes::TableTypes,
     sizes: Sizes::of([768, 3072], 12, 12, 30_522, 1024),
     encoder: Some(Encoder::UNTYPED),
     not_looked_at: &[

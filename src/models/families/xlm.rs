@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "xlm",
         choice: FamilyChoice { rank: 88, word: "xlm", label: "XLM" },
         registers_head_bias_twice: false,
+        measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         encoder: EncoderModules {
             trains: false,
             further: &[Further::of_model("language embedding", [Extent::Own(0), Extent::Hidden])],
@@ -20,6 +21,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     older_names: true,
     inner: InnerWidth::FourTimes,
+    own_rule: OwnSizes::Languages,
     sizes: Sizes::of([2048, 0], 12, 16, 30_145, 512),
     encoder: Some(Encoder { head_transform: false, ..Encoder::UNTYPED }),
     not_looked_at: &["layerdrop"],

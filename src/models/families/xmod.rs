@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "xmod",
         choice: FamilyChoice { rank: 85, word: "xmod", label: "X-MOD" },
+        measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         encoder: EncoderModules {
             trains: false,
             further: &[
@@ -22,6 +23,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         },
         ..*super::roberta::FAMILY.modules
     },
+    own_rule: OwnSizes::Adapters,
     sizes: Sizes::of([768, 3072], 12, 12, 30_522, 512),
     not_looked_at: &["adapter_reuse_layer_norm", "ln_before_adapter"],
     refuses: &[

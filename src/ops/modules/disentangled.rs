@@ -2,6 +2,7 @@
 //! hold those of queries with embedded distances, and of keys with them.
 
 use super::{Build, Linear, Part, Tables};
+use crate::config::OWN_SIZES;
 use crate::ops::tape::{Form, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -47,7 +48,7 @@ struct Forms {
 impl Disentangled {
     pub fn new(build: &Build<'_>) -> Self {
         let (with, tape) = (build.with, build.tape);
-        let own = build.model().encoder.map_or([0; 6], |encoder| encoder.own);
+        let own = build.model().encoder.map_or([0; OWN_SIZES], |encoder| encoder.own);
         let (b, s, heads, d) = (with.b(), with.s(), with.own_heads(), with.head_dim());
         let columns = Dim(heads.0, heads.1.saturating_mul(d.1));
         let rows = Dim("embedded distances", own[0]);
@@ -118,6 +119,8 @@ impl Disentangled {
     /// What distances add to scores.
     fn biases<'t>(&self, (q, k): (&Var<'t>, &Var<'t>), (embedded, places): (&Var<'t>, &Var<'t>)) -> Option<Var<'t>> {
         let distances = self.distances.as_ref()?;
+        // The number by which products are divided has a name until the end.
+        let _scale = q.tape().constant("scale in fp32", self.forms.one, DType::Fp32);
         let of_queries = distances.query.filter(|_| self.shares()).map(|layer| self.of_distances(&layer, embedded));
         let of_keys = distances.key.map(|layer| self.of_distances(&layer, embedded));
         let of_queries = of_queries.or_else(|| distances.query.map(|layer| self.of_distances(&layer, embedded)));
@@ -150,6 +153,7 @@ impl Disentangled {
         let [q, k, v] = [(&self.query, "queries"), (&self.key, "keys"), (&self.value, "values")]
             .map(|(layer, name)| self.heads(layer.run(x), self.forms.heads).named(name));
         tape.at("Attention core", sources::PYTORCH_AUTOGRAD);
+        let _scale = tape.constant("scale in fp32", self.forms.one, DType::Fp32);
         let mut scores = q.clone().matmul_transposed(self.scaled(k.clone()), self.forms.scores, false);
         let read = tables.alibi.as_ref().zip(tables.positions.as_ref());
         let biases = read.and_then(|read| self.biases((&q, &k), read));

@@ -67,6 +67,8 @@ pub(crate) struct Ends {
     transform: Option<Transform>,
     /// It is an encoder.
     encodes: bool,
+    /// Added behind the head's product.
+    head_bias: Option<Param>,
     /// The first token goes through it beside the output head.
     pooler: Option<[Param; 2]>,
     /// Layers of an encoder look around on a window that is shorter than the text, and add a mask to scores.
@@ -198,6 +200,7 @@ impl Ends {
             transform: None,
             encodes: model.encoder.is_some(),
             pooler: None,
+            head_bias: None,
             bidirectional: !model.is_causal(),
             windows: with.attention == AttentionKernel::Standard
                 && any(true)
@@ -269,7 +272,9 @@ impl Ends {
         if self.modules.registers_head_bias_twice && !model.tie_word_embeddings {
             build.tape.idle(build.vector("unused head bias", with.vocab_part()));
         }
-        let bias = model.lm_head_bias.then_some("head bias");
+        let added = model.encoder.is_some() && self.modules.encoder.adds_head_bias;
+        self.head_bias = added.then(|| build.vector("head bias", with.vocab_part()));
+        let bias = (model.lm_head_bias && !added).then_some("head bias");
         self.head = Some(if model.tie_word_embeddings {
             let bias = bias.map(|name| build.vector(name, with.vocab_part()));
             Linear {
@@ -308,7 +313,9 @@ impl Ends {
             return all;
         }
         let frequencies = |name| tape.constant(name, self.forms.rotary[2], FP32);
-        let rotary = || self.rotary.then(|| [frequencies("rotary frequencies"), frequencies("first rotary frequencies")]);
+        let once = self.encodes && self.modules.encoder.registers_frequencies_once;
+        let names = ["rotary frequencies", "first rotary frequencies"].into_iter().take(if once { 1 } else { 2 });
+        let rotary = || self.rotary.then(|| names.clone().map(frequencies).collect::<Vec<_>>());
         let scale = self.scale.map(|format| tape.constant("embedding scale", self.shapes.scalar, format));
         let again = self.two_tables || self.modules.registers_spare_frequencies;
         let streams = self.streams.iter().flat_map(|streams| streams.buffers(tape));
@@ -330,6 +337,7 @@ impl Ends {
         let form = self.prompt.as_ref().map_or(form, |prompt| prompt.text);
         let (mut embedded, dtype) = self.embedded_tokens(tape, ids, form);
         embedded = self.with_sound_and_shape(tape, embedded);
+        embedded = self.without_masked(tape, embedded);
         let mut held = Vec::with_capacity(4);
         if let Some(prompt) = &self.prompt {
             embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
@@ -360,6 +368,7 @@ impl Ends {
         if searches && !self.bidirectional {
             self.looks_for_packed_texts(tape);
         }
+        let dtype = self.format_of_masks(dtype, &hidden);
         let masks = self.eager && !self.bidirectional;
         let mut mask = masks.then(|| self.causal_mask(tape, dtype, self.slides));
         if beside && alibi.is_some() && mask.is_some() {

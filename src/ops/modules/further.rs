@@ -19,6 +19,9 @@ pub(super) fn declare(build: &Build<'_>, in_blocks: bool) {
             Extent::Positions => Dim("max_position_embeddings", model.max_position_embeddings),
             Extent::Types => Dim("type_vocab_size", encoder.type_vocab_size),
             Extent::Words => build.with.vocab(),
+            Extent::HeadsOfAllBlocks => {
+                Dim("heads of all blocks", model.num_hidden_layers.saturating_mul(model.num_attention_heads))
+            }
             Extent::Own(place) => Dim("size of its own", encoder.own.get(place).copied().unwrap_or(0)),
         };
         build.tape.idle(build.parameter(further.name, further.shape.map(extent)));

@@ -29,10 +29,7 @@ impl Var<'_> {
     /// `gather(x, -1, index)`: saves its operand and the index; backward adds into zeros.
     pub fn taken_along(self, index: &Self, form: Form) -> Self {
         let dtype = self.dtype;
-        // It adds in place, but for tensors without values, such as the tracker's (`gather_backward` in PyTorch's `FunctionsManual.cpp`).
-        let tracked = Rule::Unary { temporaries: 1, elementwise: false };
-        let rule = if self.tape.is_cuda() { Rule::IntoZeros } else { tracked };
-        let taken = self.unary(rule, Save::Input, "taken along rows", (form, dtype));
+        let taken = self.unary(Rule::IntoZeros, Save::Input, "taken along rows", (form, dtype));
         taken.saves(index);
         taken
     }

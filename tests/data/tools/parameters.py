@@ -21,6 +21,13 @@ ENCODERS = [
     ("modernbert", "ModernBertForMaskedLM", dict(attention_bias=True, mlp_bias=True, decoder_bias=False, pad_token_id=1)), ("mpnet", "MPNetForMaskedLM", dict(relative_attention_num_buckets=24)),
     ("roc_bert", "RoCBertForMaskedLM", dict(pronunciation_vocab_size=500, pronunciation_embed_dim=256, shape_vocab_size=700, shape_embed_dim=128)), ("layoutlm", "LayoutLMForMaskedLM", dict(max_2d_position_embeddings=256)),
     ("albert", "AlbertForMaskedLM", dict(embedding_size=128)),
+    ("deberta-v2", "DebertaV2ForMaskedLM", dict(relative_attention=True, position_buckets=128, norm_rel_ebd="layer_norm", share_att_key=True, pos_att_type=["p2c", "c2p"], position_biased_input=False)),
+    ("deberta", "DebertaForMaskedLM", dict(relative_attention=True, pos_att_type=["c2p", "p2c"], max_relative_positions=200, position_biased_input=False)),
+    ("bert-generation", "BertGenerationDecoder", dict(is_decoder=True)), ("nystromformer", "NystromformerForMaskedLM", dict(conv_kernel_size=33)), ("yoso", "YosoForMaskedLM", dict(conv_window=17)),
+    ("mra", "MraForMaskedLM", {}), ("longformer", "LongformerForMaskedLM", dict(attention_window=64)), ("big_bird", "BigBirdForMaskedLM", {}), ("luke", "LukeForMaskedLM", dict(entity_vocab_size=1000, entity_emb_size=128)),
+    ("tapas", "TapasForMaskedLM", dict(type_vocab_sizes=[3, 100, 100, 2, 50, 50, 10])), ("xmod", "XmodForMaskedLM", dict(languages=["en_XX", "de_DE", "fr_XX"], adapter_reduction_factor=4)),
+    ("ibert", "IBertForMaskedLM", {}), ("roformer", "RoFormerForMaskedLM", dict(embedding_size=256)), ("esmc", "EsmcForMaskedLM", dict(num_key_value_heads=8, attention_bias=True, mlp_bias=True)),
+    ("esm", "EsmForMaskedLM", dict(position_embedding_type="rotary", token_dropout=True, pad_token_id=1, mask_token_id=2)),
 ]
 NEW = [
     ("cwm", L, dict(SM, head_dim=64)), ("jais2", L, dict(SM, head_dim=96)), ("vaultgemma", L, dict(SM, head_dim=96)), ("youtu", L, MLA), ("minicpm3", L, MLA),
@@ -36,9 +43,10 @@ NEW = [
     ("qwen2_moe", L, dict(SM, num_experts=8, num_experts_per_tok=2, moe_intermediate_size=256, shared_expert_intermediate_size=384)),
     ("bert", L, B), ("roberta", L, dict(B, type_vocab_size=1)), ("xlm-roberta", L, B), ("camembert", L, B), ("data2vec-text", L, B), ("ernie", L, B), ("megatron-bert", L, B), ("roberta-prelayernorm", L, B), ("xlm-roberta-xl", L, B),
     *[(kind, dict(num_hidden_layers=2, architectures=[named]), dict(B, architectures=[named], **further)) for kind, named, further in ENCODERS],
+    *[(kind, dict(n_layers=2, architectures=[named]), dict(emb_dim=512, n_layers=3, n_heads=8, vocab_size=4000, max_position_embeddings=1024, architectures=[named], n_langs=languages)) for kind, named, languages in (("xlm", "XLMWithLMHeadModel", 3), ("flaubert", "FlaubertWithLMHeadModel", 1))],
     ("distilbert", dict(n_layers=2, architectures=["DistilBertForMaskedLM"]), dict(dim=512, hidden_dim=1536, n_layers=3, n_heads=8, vocab_size=4000, architectures=["DistilBertForMaskedLM"])),
 ]
-OTHER = {None: dict(num_hidden_layers=3, vocab_size=1000, tie_word_embeddings=False), "mellum": dict(vocab_size=1000, tie_word_embeddings=True), "jais2": dict(attention_bias=False, mlp_bias=False), "hyperclovax": dict(use_post_norm=True, tie_word_embeddings=True), "distilbert": dict(n_layers=4, vocab_size=1000), "modernbert": dict(num_hidden_layers=1, vocab_size=1000, pad_token_id=1), "gte": dict(num_hidden_layers=1, vocab_size=1000, type_vocab_size=1),
+OTHER = {None: dict(num_hidden_layers=3, vocab_size=1000, tie_word_embeddings=False), "mellum": dict(vocab_size=1000, tie_word_embeddings=True), "jais2": dict(attention_bias=False, mlp_bias=False), "hyperclovax": dict(use_post_norm=True, tie_word_embeddings=True), "distilbert": dict(n_layers=4, vocab_size=1000), "xlm": dict(n_layers=4, tie_word_embeddings=False), "flaubert": dict(n_layers=4, tie_word_embeddings=False), "bert-generation": dict(num_hidden_layers=1, vocab_size=1000), "luke": dict(num_hidden_layers=1, vocab_size=1000), "modernbert": dict(num_hidden_layers=1, vocab_size=1000, pad_token_id=1), "gte": dict(num_hidden_layers=1, vocab_size=1000, type_vocab_size=1),
     "ernie4_5": dict(use_bias=True, vocab_size=1000), "cwm": dict(tie_word_embeddings=True, vocab_size=1000), "exaone4": dict(tie_word_embeddings=True, head_dim=96), "granitemoeshared": dict(shared_intermediate_size=0, tie_word_embeddings=True)}
 
 CASES = [

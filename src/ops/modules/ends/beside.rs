@@ -5,7 +5,7 @@ use super::encoder::embedding_width;
 use crate::config::EmbeddedParts;
 use crate::ops::modules::norm::Norm;
 use crate::ops::modules::{Build, Linear};
-use crate::ops::tape::{Form, Param, Tape, Var};
+use crate::ops::tape::{Form, Param, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
@@ -19,6 +19,8 @@ pub(super) enum Beside {
     SoundAndShape(SoundAndShape),
     /// Embedded distances that every block reads, and what is made of the tokens' mask.
     Embedded { table: Option<Param>, norm: Option<Norm>, square: Form, places: Form },
+    /// Masked tokens are dropped, and the others scaled up by a number for each sequence.
+    Dropped { of_sequences: Form },
     /// How far keys lie from queries: a table that all blocks share, of one number a head.
     Distances { table: Param, places: Form, one: Form, each: Form },
 }
@@ -41,6 +43,9 @@ impl Beside {
         let (h, own) = (embedding_width(build), encoder.own);
         match build.model().family.modules().encoder.embedding {
             EmbeddedParts::Tokens => None,
+            EmbeddedParts::WithDroppedTokens => {
+                (own[0] > 0).then(|| Self::Dropped { of_sequences: tape.form([with.b(), Dim("one", 1)]) })
+            }
             EmbeddedParts::InPage => {
                 let rows = Dim("max_2d_position_embeddings", own[0]);
                 let names = ["column embedding", "row embedding", "height embedding", "width embedding"];
@@ -143,5 +148,15 @@ impl Ends {
             norm.map_or_else(|| rows.clone(), |norm| norm.run(&rows).named("normed distances"))
         });
         Some((embedded, distances))
+    }
+
+    /// Embedded tokens without the masked ones, scaled up in fp32.
+    pub(super) fn without_masked<'t>(&self, tape: &'t Tape, hidden: Var<'t>) -> Var<'t> {
+        let Some(Beside::Dropped { of_sequences }) = self.beside else { return hidden };
+        let format = hidden.dtype();
+        let masked = tape.constant("masked tokens", self.shapes.tokens, DType::Mask);
+        let kept = hidden.filled(&{ masked });
+        let share = tape.constant("share of tokens kept", of_sequences, DType::Fp32);
+        kept.apply(SCALE).mul(share).cast_as(format, "embedded tokens")
     }
 }

@@ -140,6 +140,9 @@ impl Ends {
         }
         if self.encodes && self.modules.encoder.mask != TokenMask::None {
             held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Fp32));
+            if self.token_types.is_none() {
+                held.push(tape.constant("types of tokens", self.shapes.tokens, DType::Int64));
+            }
         }
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         match &self.widening {
@@ -154,6 +157,11 @@ impl Ends {
         let format = tape.multiplies_in(hidden.dtype());
         drop(cast);
         Some(tape.constant("pooled output", self.forms.pooled, format))
+    }
+
+    /// The format of masks: that of the embedding module's output, of which the dense layer into the model's width is a part in some.
+    pub(super) fn format_of_masks(&self, embedded: DType, hidden: &Var<'_>) -> DType {
+        if self.encodes && !self.modules.encoder.always_widens { hidden.dtype() } else { embedded }
     }
 
     /// The mask that an encoder adds to scores of layers that see everything, and of sliding ones.

@@ -218,7 +218,7 @@ fields! { $
     /// Width of embedded entities.
     EntityWidth("entity-emb-size", "entity_emb_size", "Width of entities").whole(1..=SIZE).step(64).of_file(),
     /// Rows of the tables of token types.
-    TypeRows("type-vocab-sizes", "type_vocab_sizes", "Token types of tables").layers().of_file(),
+    TypeRows("type-vocab-sizes", "type_vocab_sizes", "Token types of tables").text(80).of_file(),
     /// Languages that have an adapter, with bars between.
     Languages("languages", "languages", "Languages").text(1200).of_file(),
     /// An adapter is narrower than the model by this factor.
@@ -227,4 +227,8 @@ fields! { $
     UseLangEmb("use-lang-emb", "use_lang_emb", "Embedded languages").flag().of_file(),
     /// Languages of the model.
     NumLanguages("n-langs", "n_langs", "Languages").whole(1..=SIZE).step(1).of_file(),
+    /// How positions enter an encoder of proteins: rotary.
+    PositionEmbeddingType("position-embedding-type", "position_embedding_type", "Positions").text(40).of_file(),
+    /// Masked tokens are dropped, and the others scaled up.
+    TokenDropout("token-dropout", "token_dropout", "Masked tokens dropped").flag().of_file(),
 }
