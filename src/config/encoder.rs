@@ -1,4 +1,4 @@
-//! What encoders alone have: sizes of their two ends, and choices of their modules.
+//! Encoders: sizes of their two ends, and choices of their modules.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ impl Encoder {
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "a list of yes and no, as in the library's code")]
 pub struct EncoderModules {
-    /// What is embedded.
+    /// The parts that are embedded.
     pub embedding: EmbeddedParts,
     /// Buffers that the embedding registers.
     pub buffers: PositionBuffers,
@@ -118,7 +118,7 @@ impl EncoderModules {
     };
 }
 
-/// What an encoder embeds.
+/// The parts that an encoder embeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmbeddedParts {
     /// Tokens, with their types and positions.

@@ -189,12 +189,15 @@ pub struct LayerKind {
 
 impl LayerKind {
     /// How many kinds there can be.
-    pub const COUNT: usize = 96;
+    pub const COUNT: usize = 49;
 
     /// The kind's place among all that there can be, from 0.
     pub const fn index(self) -> usize {
-        (((self.keys as usize * 2 + self.mixer as usize) * 3 + self.feed as usize) * 2 + self.other_heads as usize) * 2
-            + self.unnormed as usize
+        if self.unnormed {
+            // An encoder's first block, of which there is one kind.
+            return Self::COUNT - 1;
+        }
+        ((self.keys as usize * 2 + self.mixer as usize) * 3 + self.feed as usize) * 2 + self.other_heads as usize
     }
 }
 
@@ -297,13 +300,13 @@ mod tests {
         for keys in [Keys::Own, Keys::Joint, Keys::Shared, Keys::None] {
             for mixer in [false, true] {
                 for feed in [Feed::Dense, Feed::Experts, Feed::None] {
-                    for other_heads in [false, true] {
-                        let kind = |unnormed| LayerKind { keys, mixer, feed, other_heads, unnormed };
-                        places.extend([false, true].map(|unnormed| kind(unnormed).index()));
-                    }
+                    let kind = |other_heads| LayerKind { keys, mixer, feed, other_heads, unnormed: false };
+                    places.extend([false, true].map(|other_heads| kind(other_heads).index()));
                 }
             }
         }
+        let first = LayerKind { keys: Keys::Own, mixer: false, feed: Feed::Dense, other_heads: false, unnormed: true };
+        places.push(first.index());
         assert!(places.into_iter().eq(0..LayerKind::COUNT));
     }
 }

@@ -70,7 +70,7 @@ pub struct Modules {
     pub splits_tokens: bool,
     /// Its attention can read learned keys and values from a cache (prefix tuning).
     pub takes_prefix: bool,
-    /// What encoders alone have.
+    /// Choices that encoders alone have.
     pub encoder: EncoderModules,
     /// The library's plan for tensor parallelism (`base_model_tp_plan`), if it has one.
     pub tensor_plan: Option<TensorPlan>,
@@ -314,7 +314,7 @@ pub enum RotationStyle {
     Backwards,
     /// The whole head in fp32.
     InFp32,
-    /// The same, with a copy in fp32 for each of the two products.
+    /// As [`Self::InFp32`], with a copy in fp32 for each of the two products.
     InFp32ByTwoCopies,
     /// The first part, by the attention itself, which holds the parts to its end.
     HeldParts,

@@ -11,7 +11,7 @@ use super::streams::streams;
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
-use crate::models::{FamilySpec, Flag, InnerWidth, KeyValueHeads, Norms, Positions};
+use crate::models::{FamilySpec, Flag, InnerWidth, KeyValueHeads, Norms, Positions, Window};
 
 /// Every name a size has in some file; this program's own comes first.
 pub(super) const HIDDEN: &[&str] = &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim", "emb_dim"];
@@ -116,7 +116,11 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
 
 /// Layers with a window; of kinds with states, `layer_types` says which layers have these instead.
 fn windows(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
-    if kind.states.is_some() { Ok((None, LayerSet::None)) } else { layers::sliding(file, kind, layers) }
+    match kind.window {
+        _ if kind.states.is_some() => Ok((None, LayerSet::None)),
+        Window::Around { period, window } => layers::around(file, layers, [period, window]),
+        _ => layers::sliding(file, kind, layers),
+    }
 }
 
 /// Facts of the kind that nobody states, as report lines.

@@ -32,8 +32,7 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
         file.upper_bound("attention_chunk_size", &"chunked_attention", CHUNKS);
     }
     let default = match kind.window {
-        Window::None => return Ok(NO_LAYERS),
-        Window::Around { period, window } => return around(file, listed, layers, [period, window]),
+        Window::None | Window::Around { .. } => return Ok(NO_LAYERS),
         Window::AllIfUsed | Window::FromIfUsed if !used => {
             file.without_effect(&["sliding_window"]);
             return Ok(NO_LAYERS);
@@ -55,9 +54,7 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
     let Some(window) = window(file, default)? else { return Ok(NO_LAYERS) };
     let set = match (kind.window, listed) {
         // Their modules look at no list.
-        (Window::None | Window::All(_) | Window::AllIfUsed | Window::Around { .. }, _) | (Window::Listed(_), None) => {
-            LayerSet::All
-        }
+        (Window::None | Window::All(_) | Window::AllIfUsed, _) | (Window::Listed(_), None) => LayerSet::All,
         (Window::AllButEveryAndLast { .. }, Some(mut flags)) => {
             if let Some(last) = flags.last_mut() {
                 *last = false;
@@ -74,7 +71,7 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
         (Window::AllButFirstAndEvery { period, .. }, None) => {
             compact((1..=layers).map(|layer| layer > 1 && !layer.is_multiple_of(period)).collect())?
         }
-        (Window::ListedOnly(_), None) => LayerSet::None,
+        (Window::ListedOnly(_) | Window::Around { .. }, None) => LayerSet::None,
         (Window::AllButEvery { period, .. }, None) => every(file, period)?,
     };
     if set == LayerSet::None {
@@ -86,22 +83,19 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
 }
 
 /// Layers that look around on a window, with half of it to either side of a token.
-fn around(
+pub(super) fn around(
     file: &mut Reader<'_>,
-    listed: Option<Vec<bool>>,
     layers: u64,
     [period, window]: [u64; 2],
 ) -> Result<(Option<u64>, LayerSet), ImportError> {
+    const EVERY: &str = "global_attn_every_n_layers";
     let window = file.size_or(&["local_attention"], MAX_POSITIONS, window)?;
-    let flags = match listed {
-        Some(flags) => {
-            file.without_effect(&["global_attn_every_n_layers"]);
-            flags
-        }
-        None => {
-            let period = file.size_or(&["global_attn_every_n_layers"], MAX_LAYERS, period)?;
-            (0..layers).map(|layer| !layer.is_multiple_of(period)).collect()
-        }
+    let flags = if let Some(flags) = listed(file)? {
+        file.without_effect(&[EVERY]);
+        flags
+    } else {
+        let period = file.size_or(&[EVERY], MAX_LAYERS, period)?;
+        (0..layers).map(|layer| !layer.is_multiple_of(period)).collect()
     };
     let set = compact(flags)?;
     if set == LayerSet::None { Ok(NO_LAYERS) } else { Ok((Some(window / 2 * 2 + 1), set)) }

@@ -14,6 +14,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         rotation: RotationStyle::InFp32ByTwoCopies,
         scales_queries: true,
         registers_head_bias_twice: false,
+        measured: Modules::PLAIN.measured,
         encoder: EncoderModules {
             embedding: EmbeddedParts::WithDroppedTokens,
             buffers: PositionBuffers::OfPositions,

@@ -32,7 +32,7 @@ pub(super) struct Core {
     batched: bool,
     several_heads: bool,
     soft_cap: bool,
-    /// What depends on how far keys lie is added to scores.
+    /// Biases of how far keys lie are added to scores.
     adds_biases: bool,
     /// Attention is written out, and holds scores to its end.
     holds_scores: bool,

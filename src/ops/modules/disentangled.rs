@@ -116,7 +116,7 @@ impl Disentangled {
         all.taken_along(&places, self.forms.scores)
     }
 
-    /// What distances add to scores.
+    /// The part of scores that distances make.
     fn biases<'t>(&self, (q, k): (&Var<'t>, &Var<'t>), (embedded, places): (&Var<'t>, &Var<'t>)) -> Option<Var<'t>> {
         let distances = self.distances.as_ref()?;
         // The number by which products are divided has a name until the end.

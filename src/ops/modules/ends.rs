@@ -1,5 +1,6 @@
 //! Both ends: embedding and tables, final norm, head and loss.
 
+mod begin;
 mod beside;
 mod chunks;
 mod encoder;
@@ -11,9 +12,8 @@ mod tables;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use beside::Beside;
 pub(crate) use chunks::AroundLoss;
-use encoder::{TokenTypes, Transform};
+use encoder::{OfEncoder, Transform};
 use forms::Forms;
 use parts::PartOfLoss;
 
@@ -24,10 +24,9 @@ use super::tables::Tables;
 use super::{Build, FP32, Linear, Shapes, Split};
 use crate::config::{
     AttentionKernel, EmbeddingScale, Float8, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, Recompute,
-    RotaryTables,
 };
 use crate::ops::builder::Lowering;
-use crate::ops::tape::{Form, Kept, Param, SCALE, Tape, Var};
+use crate::ops::tape::{Kept, Param, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::stacks::{LossKernel, RotationKernel};
@@ -58,21 +57,8 @@ pub(crate) struct Ends {
     /// Format of hidden states sent between stages.
     received: DType,
     positions: Option<Param>,
-    token_types: Option<TokenTypes>,
-    /// What is embedded beside tokens, their types and positions.
-    beside: Option<Beside>,
-    /// Into the model's width, behind the embedding's norm.
-    widening: Option<Linear>,
-    /// Before the head.
-    transform: Option<Transform>,
-    /// It is an encoder.
-    encodes: bool,
-    /// Added behind the head's product.
-    head_bias: Option<Param>,
-    /// The first token goes through it beside the output head.
-    pooler: Option<[Param; 2]>,
-    /// Layers of an encoder look around on a window that is shorter than the text, and add a mask to scores.
-    windows: bool,
+    /// Parts that encoders alone have.
+    own: OfEncoder,
     /// Every token sees all, and the loss is over all of them.
     bidirectional: bool,
     /// Into and out of the model's width (`word_embed_proj_dim`).
@@ -176,8 +162,7 @@ impl Ends {
         let places = encoder::embedding_width(build);
         let positions =
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), places]));
-        let token_types = if first { TokenTypes::new(build) } else { None };
-        let beside = if first { Beside::new(build) } else { None };
+        let of_encoder = OfEncoder::new(build, first);
         tape.freeze(frozen);
         let projections = projections(build, own);
         tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
@@ -185,7 +170,6 @@ impl Ends {
         let final_norm = early.then(|| Norm::new(build, with.h(), build.shapes.rows));
         tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
         let embedding_norm = (first && model.embedding_norm).then(|| Norm::new(build, places, build.shapes.rows));
-        let widening = if first { encoder::widening(build) } else { None };
         let kinds_of_masks = if modules.mask_for_each_kind && model.sliding_layers != LayerSet::None { 2 } else { 1 };
         let any = |sliding| (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer) == sliding);
         Self {
@@ -194,17 +178,8 @@ impl Ends {
             last,
             received: with.parameter,
             positions,
-            token_types,
-            beside,
-            widening,
-            transform: None,
-            encodes: model.encoder.is_some(),
-            pooler: None,
-            head_bias: None,
+            own: of_encoder,
             bidirectional: !model.is_causal(),
-            windows: with.attention == AttentionKernel::Standard
-                && any(true)
-                && model.sliding_window.is_some_and(|window| with.seq_length >= window / 2),
             projections,
             embedding_norm,
             final_norm,
@@ -255,7 +230,7 @@ impl Ends {
             for parameter in pooler {
                 build.tape.idle(parameter);
             }
-            self.pooler = model.encoder.map(|_| pooler);
+            self.own.pooler = model.encoder.map(|_| pooler);
         }
         super::further::declare(build, false);
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
@@ -267,13 +242,13 @@ impl Ends {
             return;
         }
         let transformed = model.encoder.is_some_and(|encoder| encoder.head_transform);
-        self.transform = transformed.then(|| Transform::new(build));
+        self.own.transform = transformed.then(|| Transform::new(build));
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         if self.modules.registers_head_bias_twice && !model.tie_word_embeddings {
             build.tape.idle(build.vector("unused head bias", with.vocab_part()));
         }
         let added = model.encoder.is_some() && self.modules.encoder.adds_head_bias;
-        self.head_bias = added.then(|| build.vector("head bias", with.vocab_part()));
+        self.own.head_bias = added.then(|| build.vector("head bias", with.vocab_part()));
         let bias = (model.lm_head_bias && !added).then_some("head bias");
         self.head = Some(if model.tie_word_embeddings {
             let bias = bias.map(|name| build.vector(name, with.vocab_part()));
@@ -313,7 +288,7 @@ impl Ends {
             return all;
         }
         let frequencies = |name| tape.constant(name, self.forms.rotary[2], FP32);
-        let once = self.encodes && self.modules.encoder.registers_frequencies_once;
+        let once = self.own.encodes && self.modules.encoder.registers_frequencies_once;
         let names = ["rotary frequencies", "first rotary frequencies"].into_iter().take(if once { 1 } else { 2 });
         let rotary = || self.rotary.then(|| names.clone().map(frequencies).collect::<Vec<_>>());
         let scale = self.scale.map(|format| tape.constant("embedding scale", self.shapes.scalar, format));
@@ -362,79 +337,7 @@ impl Ends {
         }
         hidden = self.masked_tokens(tape, hidden);
         hidden = self.of_the_models_width(tape, hidden, &mut held);
-        let distances = self.embedded_distances(tape);
-        let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype())).or_else(|| self.biases_of_distances(tape));
-        let searches = positions.is_some();
-        if searches && !self.bidirectional {
-            self.looks_for_packed_texts(tape);
-        }
-        let dtype = self.format_of_masks(dtype, &hidden);
-        let masks = self.eager && !self.bidirectional;
-        let mut mask = masks.then(|| self.causal_mask(tape, dtype, self.slides));
-        if beside && alibi.is_some() && mask.is_some() {
-            held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Int64));
-            mask = Some(tape.constant("linear biases and causal mask", self.shapes.scores, dtype));
-        }
-        if searches && !self.bidirectional && self.kinds_of_masks > 1 {
-            self.looks_for_packed_texts(tape);
-        }
-        let [whole, windows] = if self.encodes && self.bidirectional { self.mask_of_tokens(tape, dtype) } else { [None, None] };
-        mask = mask.or(whole);
-        let sliding = if self.encodes && self.bidirectional {
-            windows
-        } else if masks && self.kinds_of_masks > 1 {
-            Some(self.causal_mask(tape, dtype, true))
-        } else {
-            mask.clone()
-        };
-        let (hidden, streams) = match &self.streams {
-            Some(streams) if self.first => streams.spread(hidden, &mut held),
-            _ => (hidden, Vec::new()),
-        };
-        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let format = if self.modules.rotary_tables == RotaryTables::InFp32 { FP32 } else { dtype };
-        let rotary = self.rotary.then(|| self.rotary(tape, format));
-        let again = self.two_tables.then(|| self.rotary(tape, format));
-        let (alibi, positions) = match distances {
-            Some((embedded, distances)) => (embedded, Some(distances)),
-            None => (alibi, positions),
-        };
-        let positions = if self.modules.encoder.hands_positions_on {
-            positions
-        } else {
-            held.extend(positions);
-            None
-        };
-        let whole = Tables { rotary, mask, alibi, positions, past: None, own_input, layer: None };
-        let whole_rotary = whole.rotary.clone();
-        let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
-        Embedded { hidden, tables: [whole, sliding], held, ids: ids.clone(), streams }
-    }
-
-    /// Embedded tokens, scaled where the model does so, and the format of the embedding; of a later stage what it receives.
-    fn embedded_tokens<'t>(&self, tape: &'t Tape, ids: &Var<'t>, form: Form) -> (Var<'t>, DType) {
-        let mut embedded = if self.first {
-            let tokens = tape.embedding(ids.clone(), self.embedding, form);
-            if self.wanting && self.scale.is_none() { tokens.wanting() } else { tokens }
-        } else {
-            tape.received("hidden states from the stage before", self.shapes.hidden, self.received)
-        };
-        let dtype = embedded.dtype();
-        if self.first && self.modules.embedding_scale != EmbeddingScale::None {
-            // Gemma's factor is a buffer, which the product saves in the embedding's format.
-            let cast = self.scale.is_some_and(|format| format != embedded.dtype());
-            let factor = cast.then(|| tape.constant("embedding scale", self.shapes.scalar, embedded.dtype()));
-            embedded = match factor {
-                Some(factor) => embedded.mul(factor),
-                None => embedded.apply(SCALE),
-            };
-            embedded = embedded.named("embedded tokens");
-            if self.wanting && self.scale.is_some() {
-                // Gemma's embedding scales by itself.
-                embedded = embedded.wanting();
-            }
-        }
-        (embedded, dtype)
+        self.with_tables(tape, (hidden, dtype), (positions, ids), (own_input, held))
     }
 
     /// Keys and values that layers leave for later ones.
@@ -481,9 +384,9 @@ impl Ends {
                 let ids = embedded.ids.clone();
                 let hidden = self.last_norm(tape, embedded, outputs);
                 // The task's `forward` holds the encoder's output.
-                let _output = self.transform.is_some().then(|| hidden.clone());
+                let _output = self.own.transform.is_some().then(|| hidden.clone());
                 let _pooled = self.pooled(tape, &hidden);
-                let hidden = match &self.transform {
+                let hidden = match &self.own.transform {
                     Some(transform) => transform.run(tape, &{ hidden }),
                     None => hidden,
                 };

@@ -13,7 +13,7 @@ pub(crate) struct Tables<'t> {
     pub rotary: Option<(Var<'t>, Var<'t>)>,
     /// The mask that is added to scores.
     pub mask: Option<Var<'t>>,
-    /// What scores are made of beside queries and keys: linear biases, or those of distances.
+    /// Parts of scores beside queries and keys: linear biases, or those of distances.
     pub alibi: Option<Var<'t>>,
     /// Position ids, which no block reads but every call holds; of models with embedded distances, these.
     pub positions: Option<Var<'t>>,

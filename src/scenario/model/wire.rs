@@ -75,8 +75,8 @@ const ENCODER: &str = "encoder";
 /// own.
 fn words_of_encoder(encoder: Encoder) -> String {
     let Encoder { is_decoder, type_vocab_size, head_transform, embedding_size, own } = encoder;
-    let own: String = own.iter().map(|size| format!(".{size}")).collect();
-    format!("{is_decoder}.{type_vocab_size}.{head_transform}.{embedding_size}{own}")
+    let own: Vec<String> = own.iter().map(u64::to_string).collect();
+    format!("{is_decoder}.{type_vocab_size}.{head_transform}.{embedding_size}.{}", own.join("."))
 }
 
 #[cfg(any(target_arch = "wasm32", test))]

@@ -252,6 +252,7 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=xlm",
     "fam=flaubert",
     "fam=esmc",
+    "fam=esm",
     "fam=glm",
     "fam=hunyuan-dense",
     "fam=solar-open",

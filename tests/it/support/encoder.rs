@@ -64,7 +64,7 @@ fn disentangled(config: &ModelConfig, own: [u64; 7]) -> u64 {
     own[0] * h + norm + layers * apart
 }
 
-/// What kinds have whose attention is not BERT's.
+/// Further parameters of kinds whose attention is not BERT's.
 fn further(config: &ModelConfig, own: [u64; 7]) -> u64 {
     let (h, layers, heads) = (config.hidden_size, config.num_hidden_layers, config.num_attention_heads);
     let positions = config.max_position_embeddings;

@@ -1,4 +1,4 @@
-//! What some encoders embed beside tokens, their types and positions.
+//! Tables that some encoders embed beside tokens, their types and positions.
 
 use super::Ends;
 use super::encoder::embedding_width;
@@ -89,7 +89,9 @@ impl Beside {
 impl Ends {
     /// Tokens joined with their sound and shape.
     pub(super) fn with_sound_and_shape<'t>(&self, tape: &'t Tape, tokens: Var<'t>) -> Var<'t> {
-        let Some(Beside::SoundAndShape(SoundAndShape { tables, into, embedded, joined })) = &self.beside else { return tokens };
+        let Some(Beside::SoundAndShape(SoundAndShape { tables, into, embedded, joined })) = &self.own.beside else {
+            return tokens;
+        };
         let copy = tokens.clone().copy();
         let ids = |name| tape.constant(name, self.shapes.tokens, DType::Int64);
         let shapes = ids("shapes of tokens");
@@ -105,7 +107,7 @@ impl Ends {
 
     /// Places in a page, added to embedded tokens.
     pub(super) fn with_places_in_page<'t>(&self, tape: &'t Tape, hidden: Var<'t>) -> Var<'t> {
-        let Some(Beside::Page([columns, rows, heights, widths])) = self.beside else { return hidden };
+        let Some(Beside::Page([columns, rows, heights, widths])) = self.own.beside else { return hidden };
         let embedded = |table: Param, ids: Var<'t>| tape.embedding(ids, table, self.shapes.hidden).named("embedded places");
         let boxes = tape.constant("boxes of tokens", self.forms.boxes, DType::Int64);
         let edge = || boxes.clone().slice(self.shapes.tokens);
@@ -121,9 +123,9 @@ impl Ends {
         made.iter().fold(hidden, |hidden, part| hidden.add(part.clone()).named("embedded tokens"))
     }
 
-    /// What is added to the scores of every block for how far keys lie from queries.
+    /// Biases that the scores of every block get for how far keys lie from queries.
     pub(super) fn biases_of_distances<'t>(&self, tape: &'t Tape) -> Option<Var<'t>> {
-        let Some(Beside::Distances { table, places, one, each }) = self.beside else { return None };
+        let Some(Beside::Distances { table, places, one, each }) = self.own.beside else { return None };
         tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
         let buckets = tape.constant("buckets of distances", places, DType::Int64);
         let values = tape.embedding(buckets, table, one).named("biases of distances");
@@ -133,14 +135,14 @@ impl Ends {
 
     /// Embedded tokens that a mask leaves: a product with it.
     pub(super) fn masked_tokens<'t>(&self, tape: &'t Tape, hidden: Var<'t>) -> Var<'t> {
-        let Some(Beside::Embedded { places, .. }) = self.beside else { return hidden };
+        let Some(Beside::Embedded { places, .. }) = self.own.beside else { return hidden };
         let mask = tape.constant("mask of tokens", places, hidden.dtype());
         hidden.mul(mask).named("embedded tokens")
     }
 
     /// Embedded distances, and distances.
     pub(super) fn embedded_distances<'t>(&self, tape: &'t Tape) -> Option<(Option<Var<'t>>, Var<'t>)> {
-        let Some(Beside::Embedded { table, norm, square, .. }) = self.beside else { return None };
+        let Some(Beside::Embedded { table, norm, square, .. }) = self.own.beside else { return None };
         tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
         let distances = tape.constant("distances", square, DType::Int64);
         let embedded = table.map(|table| {
@@ -152,7 +154,7 @@ impl Ends {
 
     /// Embedded tokens without the masked ones, scaled up in fp32.
     pub(super) fn without_masked<'t>(&self, tape: &'t Tape, hidden: Var<'t>) -> Var<'t> {
-        let Some(Beside::Dropped { of_sequences }) = self.beside else { return hidden };
+        let Some(Beside::Dropped { of_sequences }) = self.own.beside else { return hidden };
         let format = hidden.dtype();
         let masked = tape.constant("masked tokens", self.shapes.tokens, DType::Mask);
         let kept = hidden.filled(&{ masked });

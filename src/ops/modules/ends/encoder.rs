@@ -2,7 +2,8 @@
 //! layer before the output head, and a loss over the tokens that are masked.
 
 use super::Ends;
-use crate::config::{AddedParts, HeadWidth, HiddenAct, PositionBuffers, PositionIds, TokenMask};
+use super::beside::Beside;
+use crate::config::{AddedParts, AttentionKernel, HeadWidth, HiddenAct, PositionBuffers, PositionIds, TokenMask};
 use crate::ops::modules::mlp::Activation;
 use crate::ops::modules::norm::Norm;
 use crate::ops::modules::{Build, Linear};
@@ -40,6 +41,45 @@ impl Transform {
     }
 }
 
+/// Parts that encoders alone have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OfEncoder {
+    /// It is an encoder.
+    pub encodes: bool,
+    pub token_types: Option<TokenTypes>,
+    /// Tables that are embedded beside tokens, their types and positions.
+    pub beside: Option<Beside>,
+    /// Into the model's width, behind the embedding's norm.
+    pub widening: Option<Linear>,
+    /// Before the head.
+    pub transform: Option<Transform>,
+    /// Added behind the head's product.
+    pub head_bias: Option<Param>,
+    /// The first token goes through it beside the output head.
+    pub pooler: Option<[Param; 2]>,
+    /// Layers look around on a window that is shorter than the text, and add a mask to scores.
+    pub windows: bool,
+}
+
+impl OfEncoder {
+    /// Declares the parts of the embedding, where it is `first`.
+    pub fn new(build: &Build<'_>, first: bool) -> Self {
+        let (with, model) = (build.with, build.model());
+        let slide = (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer));
+        let shorter = model.sliding_window.is_some_and(|window| with.seq_length >= window / 2);
+        Self {
+            encodes: model.encoder.is_some(),
+            token_types: if first { TokenTypes::new(build) } else { None },
+            beside: if first { Beside::new(build) } else { None },
+            widening: if first { widening(build) } else { None },
+            transform: None,
+            head_bias: None,
+            pooler: None,
+            windows: with.attention == AttentionKernel::Standard && slide && shorter,
+        }
+    }
+}
+
 /// Whether an encoder's embedding has a width of its own.
 pub(super) fn has_own_width(build: &Build<'_>) -> bool {
     build.model().encoder.is_some_and(|encoder| encoder.embedding_size > 0)
@@ -61,7 +101,7 @@ pub(super) fn head_width(build: &Build<'_>) -> Dim {
 }
 
 /// From the embedding's width to the model's.
-pub(super) fn widening(build: &Build<'_>) -> Option<Linear> {
+fn widening(build: &Build<'_>) -> Option<Linear> {
     let model = build.model();
     let always = model.encoder.is_some() && model.family.modules().encoder.always_widens;
     build.tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
@@ -104,8 +144,8 @@ impl TokenTypes {
 impl Ends {
     /// The buffers of all positions there are, and of as many token types, that encoders register.
     pub(super) fn buffers_of_positions<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
-        let kept = if self.encodes { self.modules.encoder.buffers } else { PositionBuffers::None };
-        let types = kept == PositionBuffers::OfPositionsAndTypes && self.token_types.is_some();
+        let kept = if self.own.encodes { self.modules.encoder.buffers } else { PositionBuffers::None };
+        let types = kept == PositionBuffers::OfPositionsAndTypes && self.own.token_types.is_some();
         let names = [(kept != PositionBuffers::None, "position ids"), (types, "token types")];
         let there = names.into_iter().filter(|(there, _)| *there);
         there.map(|(_, name)| tape.constant(name, self.forms.all_positions, DType::Int64)).collect()
@@ -119,7 +159,7 @@ impl Ends {
         held: &mut Vec<Var<'t>>,
     ) -> Var<'t> {
         let added = self.modules.encoder.added;
-        if let Some(types) = self.token_types {
+        if let Some(types) = self.own.token_types {
             let types = types.run(tape);
             let in_place = added == AddedParts::AllInPlace;
             hidden = if in_place { hidden.add_in_place(&types) } else { hidden.add(types).named("embedded tokens") };
@@ -135,25 +175,25 @@ impl Ends {
 
     /// Embedded tokens in the model's width. The embedding is a module of its own, and lets go of what it made when it returns.
     pub(super) fn of_the_models_width<'t>(&self, tape: &'t Tape, hidden: Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
-        if self.encodes && self.modules.encoder.embeds_in_module {
+        if self.own.encodes && self.modules.encoder.embeds_in_module {
             held.clear();
         }
-        if self.encodes && self.modules.encoder.mask != TokenMask::None {
+        if self.own.encodes && self.modules.encoder.mask != TokenMask::None {
             held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Fp32));
-            if self.token_types.is_none() {
+            if self.own.token_types.is_none() {
                 held.push(tape.constant("types of tokens", self.shapes.tokens, DType::Int64));
             }
         }
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        match &self.widening {
+        match &self.own.widening {
             Some(widening) => widening.run(&{ hidden }).named("embedded tokens"),
             None => hidden,
         }
     }
 
-    /// What the pooler makes of the first tokens, where there is one. Nothing comes back from it.
+    /// The pooler's output for the first tokens, where there is one. No gradient comes back from it.
     pub(super) fn pooled<'t>(&self, tape: &'t Tape, hidden: &Var<'t>) -> Option<Var<'t>> {
-        let cast = self.pooler?.map(|parameter| tape.weight(parameter));
+        let cast = self.own.pooler?.map(|parameter| tape.weight(parameter));
         let format = tape.multiplies_in(hidden.dtype());
         drop(cast);
         Some(tape.constant("pooled output", self.forms.pooled, format))
@@ -161,7 +201,7 @@ impl Ends {
 
     /// The format of masks: that of the embedding module's output, of which the dense layer into the model's width is a part in some.
     pub(super) fn format_of_masks(&self, embedded: DType, hidden: &Var<'_>) -> DType {
-        if self.encodes && !self.modules.encoder.always_widens { hidden.dtype() } else { embedded }
+        if self.own.encodes && !self.modules.encoder.always_widens { hidden.dtype() } else { embedded }
     }
 
     /// The mask that an encoder adds to scores of layers that see everything, and of sliding ones.
@@ -182,7 +222,7 @@ impl Ends {
                 let mask = tape.constant("mask of tokens", self.shapes.tokens, dtype);
                 [Some(mask.clone()), Some(mask)]
             }
-            TokenMask::None | TokenMask::Ones => [None, self.windows.then(|| made("mask of windows"))],
+            TokenMask::None | TokenMask::Ones => [None, self.own.windows.then(|| made("mask of windows"))],
         }
     }
 

@@ -31,7 +31,7 @@ impl Ends {
 
     pub(super) fn logits<'t>(&self, hidden: &Var<'t>, head: &Linear) -> Var<'t> {
         let mut logits = head.run(hidden).named("logits");
-        if let Some(bias) = self.head_bias {
+        if let Some(bias) = self.own.head_bias {
             let bias = hidden.tape().read(bias);
             logits = logits.add(bias).named("logits");
         }

@@ -205,7 +205,7 @@ fields! { $
     PositionBuckets("position-buckets", "position_buckets", "Classes of distances").whole(1..=LENGTH).step(64).optional().of_file(),
     /// Embedded distances go through the projections of queries and keys.
     ShareAttKey("share-att-key", "share_att_key", "Shared projections").flag().of_file(),
-    /// What embedded distances meet: c2p for queries, p2c for keys.
+    /// The parts that embedded distances meet: c2p for queries, p2c for keys.
     PosAttType("pos-att-type", "pos_att_type", "Products with distances").text(40).of_file(),
     /// Whether embedded distances are normed: layer_norm.
     NormRelEbd("norm-rel-ebd", "norm_rel_ebd", "Norm of distances").text(40).of_file(),
