@@ -185,14 +185,20 @@ pub struct LayerKind {
     pub feed: Feed,
     /// Whether its heads are [`Hybrid::other_heads`].
     pub other_heads: bool,
+    /// Whether it has no norm before attention.
+    pub unnormed: bool,
 }
 
 impl LayerKind {
     /// How many kinds there can be.
-    pub const COUNT: usize = 48;
+    pub const COUNT: usize = 49;
 
     /// The kind's place among all that there can be, from 0.
     pub const fn index(self) -> usize {
+        if self.unnormed {
+            // An encoder's first block, of which there is one kind.
+            return Self::COUNT - 1;
+        }
         ((self.keys as usize * 2 + self.mixer as usize) * 3 + self.feed as usize) * 2 + self.other_heads as usize
     }
 }
@@ -203,7 +209,7 @@ impl ModelConfig {
         let feed = if self.moe_at(layer).is_some() { Feed::Experts } else { Feed::Dense };
         match &self.hybrid {
             Some(hybrid) => hybrid.kind_of(layer, feed),
-            None => LayerKind { keys: Keys::Own, mixer: false, feed, other_heads: false },
+            None => LayerKind { keys: Keys::Own, mixer: false, feed, other_heads: false, unnormed: self.is_unnormed(layer) },
         }
     }
 
@@ -241,7 +247,12 @@ impl ModelConfig {
 
     /// Whether all layers are alike.
     pub const fn is_uniform(&self) -> bool {
-        self.moe.is_none() && self.hybrid.is_none()
+        self.moe.is_none() && self.hybrid.is_none() && !self.is_unnormed(0)
+    }
+
+    /// Whether that layer has no norm before attention.
+    const fn is_unnormed(&self, layer: u64) -> bool {
+        layer == 0 && self.encoder.is_some() && self.family.modules().encoder.first_block_unnormed
     }
 
     /// Whether queries come with a gate on attention's output.
@@ -290,7 +301,7 @@ impl Hybrid {
         };
         let feed = if self.feed_forward_layers.contains(layer) { feed } else { Feed::None };
         let mixer = self.mixer.as_ref().is_some_and(|mixer| mixer.layers.contains(layer));
-        LayerKind { keys, mixer, feed, other_heads: other.is_some() && keys != Keys::None }
+        LayerKind { keys, mixer, feed, other_heads: other.is_some() && keys != Keys::None, unnormed: false }
     }
 }
 
@@ -304,10 +315,13 @@ mod tests {
         for keys in [Keys::Own, Keys::Joint, Keys::Shared, Keys::None] {
             for mixer in [false, true] {
                 for feed in [Feed::Dense, Feed::Experts, Feed::None] {
-                    places.extend([false, true].map(|other_heads| LayerKind { keys, mixer, feed, other_heads }.index()));
+                    let kind = |other_heads| LayerKind { keys, mixer, feed, other_heads, unnormed: false };
+                    places.extend([false, true].map(|other_heads| kind(other_heads).index()));
                 }
             }
         }
+        let first = LayerKind { keys: Keys::Own, mixer: false, feed: Feed::Dense, other_heads: false, unnormed: true };
+        places.push(first.index());
         assert!(places.into_iter().eq(0..LayerKind::COUNT));
     }
 }

@@ -21,7 +21,9 @@ mod speed;
 mod tower;
 mod tuning;
 
-pub use encoder::Encoder;
+pub use encoder::{
+    AddedParts, EmbeddedParts, Encoder, EncoderModules, Extent, Further, HeadWidth, OWN_SIZES, PositionBuffers, TokenMask,
+};
 pub use family::{Family, GENERIC, HiddenAct, LayerSet, Mla, Moe};
 pub use float8::{Float8, Float8Recipe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};

@@ -228,6 +228,11 @@ impl ModelConfig {
         self.encoder.is_none_or(|encoder| encoder.is_decoder)
     }
 
+    /// Whether all blocks are one, whose parameters are there once.
+    pub fn shares_blocks(&self) -> bool {
+        self.encoder.is_some() && self.family_of_shape().modules().encoder.shares_blocks
+    }
+
     /// The tokens a layer looks back on, of `tokens` there are: its window where it slides.
     pub fn visible(&self, layer: u64, tokens: u64) -> u64 {
         match self.sliding_window {

@@ -1,7 +1,7 @@
 //! The modules that run a model: the choices in which the families of transformers 5.23 differ, each named after what it
 //! does. A family is a set of these choices; layers ask for a choice and never for a family.
 
-use super::ShapeRule;
+use super::{EncoderModules, ShapeRule};
 
 /// The modules of one family, as choices.
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +90,8 @@ pub struct Modules {
     pub splits_tokens: bool,
     /// Its attention can read learned keys and values from a cache (prefix tuning).
     pub takes_prefix: bool,
+    /// Choices that encoders alone have.
+    pub encoder: EncoderModules,
     /// The library's plan for tensor parallelism (`base_model_tp_plan`), if it has one.
     pub tensor_plan: Option<TensorPlan>,
     /// The shapes that the modules can take; `None`: any.
@@ -144,6 +146,7 @@ impl Modules {
         registers_head_bias_twice: false,
         splits_tokens: true,
         takes_prefix: true,
+        encoder: EncoderModules::PLAIN,
         tensor_plan: Some(TensorPlan::PLAIN),
         shape: Some(ShapeRule::PLAIN),
         measured: Measured { written_out: true, fused_kernels: false, tensor_parallel: false },
@@ -249,6 +252,8 @@ pub enum Projections {
     Separate,
     /// One for all, of which slices are taken.
     Joint,
+    /// One for all with the heads of each behind those of the others, taken apart without copies.
+    JointUnbound,
 }
 
 /// The feed-forward layer.
@@ -256,6 +261,8 @@ pub enum Projections {
 pub enum FeedForwardStyle {
     /// A module with a matrix each for gate, up and down.
     Separate,
+    /// As [`Self::Separate`], with a bias on down alone.
+    SeparateBiasedDown,
     /// A module with gate and up in one matrix; blocks of [`BlockLayout::OwnOrder`].
     JointGateAndUp,
     /// Written into the block: each tensor is let go when the next has taken its name; blocks of [`BlockLayout::OwnOrder`].
@@ -395,6 +402,8 @@ pub enum RotationStyle {
     Backwards,
     /// The whole head in fp32.
     InFp32,
+    /// As [`Self::InFp32`], with a copy in fp32 for each of the two products.
+    InFp32ByTwoCopies,
     /// The first part, by the attention itself, which holds the parts to its end.
     HeldParts,
     /// The first part, joined with the rest even if that is empty.
@@ -454,8 +463,6 @@ pub enum LinearBiases {
 pub enum PositionIds {
     /// One list for all sequences, counted from 0.
     Counted,
-    /// As [`Self::Counted`]; the model alone looks at it, and its blocks are not given it.
-    ForModelAlone,
     /// One list for each sequence, counted from the mask of its tokens.
     FromMask,
     /// One list for all sequences, counted from 0, and a mask of their tokens beside it.

@@ -246,6 +246,12 @@ rules! {
         "Cut Cross-Entropy takes head and hidden states of 16 bits alone; train in them, or choose another loss";
     EVALUATION_SPLIT: TRANSFORMERS_TRAINER,
         "Evaluations between steps are modelled on data-parallel ranks alone; use 1 tensor-, pipeline-, context- and expert-parallel rank, or leave the evaluation batch empty";
+    ENCODER_COUNTED: TRANSFORMERS_TRAINER,
+        "Of this encoder the parameters are counted alone: what its attention takes in training is not modelled; choose another model";
+    ENCODER_RUNS_ONCE: TRANSFORMERS_TRAINER,
+        "transformers cannot run this encoder's modules again in backward (it does not support activation checkpointing); recompute nothing, or choose another model";
+    SHARED_IN_SHARDS: TRANSFORMERS_TRAINER,
+        "Blocks that share their weights are modelled where every rank has all of them; share out optimizer states and gradients alone, or choose another model";
     EVALUATION_GATHERED: TRANSFORMERS_TRAINER,
         "Evaluations between steps are modelled where every rank has all weights; share out optimizer states and gradients alone, or leave the evaluation batch empty";
     EVALUATION_AWAY: TRANSFORMERS_TRAINER,
@@ -445,7 +451,10 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(layout.d() > 1, &|| sharding.forbidden(With::Anything, run.stack.sharding));
     forbid(job.model().hybrid.is_some() && !run.stack.is_played(), &|| Some(&LAYERS_ELSEWHERE));
     forbid(job.model().has_parts_of_its_own() && !run.stack.is_played(), &|| Some(&PARTS_ELSEWHERE));
-    forbid(job.model().encoder.is_some() && !encoders::are_run(job, run), &|| Some(&ENCODER_ELSEWHERE));
+    forbid(job.model().encoder.is_some() && !encoders::runs(job, run), &|| Some(&ENCODER_ELSEWHERE));
+    forbid(job.model().encoder.is_some() && !encoders::runs_again(job, run), &|| Some(&ENCODER_RUNS_ONCE));
+    forbid(job.model().encoder.is_some() && !job.model().family.modules().encoder.trains, &|| Some(&ENCODER_COUNTED));
+    forbid(job.model().shares_blocks() && sharding.shards_parameters(), &|| Some(&SHARED_IN_SHARDS));
     forbid(job.model().tower.is_some() && !towers::are_held(job, run), &|| Some(&TOWER_ELSEWHERE));
     let streams = job.model().altup().is_some();
     forbid(streams && layout.p() > 1, &|| Some(&STREAMS_IN_STAGES));

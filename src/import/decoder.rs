@@ -1,5 +1,6 @@
 //! From a file of a known kind to the architecture.
 
+use super::encoder::encoder;
 use super::experts::{latent_attention, mixture};
 use super::heads::other_heads;
 use super::hybrid::hybrid;
@@ -9,11 +10,11 @@ use super::rotation::rotary_dim;
 use super::streams::streams;
 use super::value::Value;
 use super::{How, ImportError};
-use crate::config::{Encoder, HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
-use crate::models::{FamilySpec, Flag, InnerWidth, KeyValueHeads, Norms, Positions};
+use crate::config::{HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
+use crate::models::{FamilySpec, Flag, InnerWidth, KeyValueHeads, Norms, Positions, Window};
 
 /// Every name a size has in some file; this program's own comes first.
-pub(super) const HIDDEN: &[&str] = &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim"];
+pub(super) const HIDDEN: &[&str] = &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim", "emb_dim"];
 pub(super) const LAYERS: &[&str] = &["num_hidden_layers", "n_layer", "n_layers", "num_layers"];
 pub(super) const HEADS: &[&str] = &["num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"];
 pub(super) const KV_HEADS: &[&str] = &[
@@ -28,7 +29,7 @@ pub(super) const KV_HEADS: &[&str] = &[
 pub(super) const HEAD: &[&str] = &["head_dim", "attention_head_size", "kv_channels"];
 pub(super) const INNER: &[&str] =
     &["intermediate_size", "block_ff_dim", "ffn_dim", "n_inner", "ffn_hidden_size", "feed_forward_size", "d_ff", "inner_dim"];
-pub(super) const VOCAB: &[&str] = &["vocab_size", "padded_vocab_size", "n_vocab"];
+pub(super) const VOCAB: &[&str] = &["vocab_size", "padded_vocab_size", "n_vocab", "n_words"];
 const POSITIONS: &[&str] =
     &["max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "max_sequence_length", "model_max_length"];
 /// Reads a file of that kind.
@@ -116,19 +117,13 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
     Ok(config)
 }
 
-/// The facts that encoders alone have.
-fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
-    let Some(own) = kind.encoder else { return Ok(()) };
-    let type_vocab_size =
-        if own.type_vocab_size > 0 { file.size_or(&["type_vocab_size"], MAX_SIZE, own.type_vocab_size)? } else { 0 };
-    let is_decoder = file.rare_flag("is_decoder", own.is_decoder)?;
-    config.encoder = Some(Encoder { is_decoder, type_vocab_size, ..own });
-    Ok(())
-}
-
 /// Layers with a window; of kinds with states, `layer_types` says which layers have these instead.
 fn windows(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
-    if kind.states.is_some() { Ok((None, LayerSet::None)) } else { layers::sliding(file, kind, layers) }
+    match kind.window {
+        _ if kind.states.is_some() => Ok((None, LayerSet::None)),
+        Window::Around { period, window } => layers::around(file, layers, [period, window]),
+        _ => layers::sliding(file, kind, layers),
+    }
 }
 
 /// Facts of the kind that nobody states, as report lines.

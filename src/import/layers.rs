@@ -32,7 +32,7 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
         file.upper_bound("attention_chunk_size", &"chunked_attention", CHUNKS);
     }
     let default = match kind.window {
-        Window::None => return Ok(NO_LAYERS),
+        Window::None | Window::Around { .. } => return Ok(NO_LAYERS),
         Window::AllIfUsed | Window::FromIfUsed if !used => {
             file.without_effect(&["sliding_window"]);
             return Ok(NO_LAYERS);
@@ -71,7 +71,7 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
         (Window::AllButFirstAndEvery { period, .. }, None) => {
             compact((1..=layers).map(|layer| layer > 1 && !layer.is_multiple_of(period)).collect())?
         }
-        (Window::ListedOnly(_), None) => LayerSet::None,
+        (Window::ListedOnly(_) | Window::Around { .. }, None) => LayerSet::None,
         (Window::AllButEvery { period, .. }, None) => every(file, period)?,
     };
     if set == LayerSet::None {
@@ -80,6 +80,25 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
     let count = (0..layers).filter(|layer| set.contains(*layer)).count();
     file.tell("sliding_layers", &format!("{count} of {layers}"), How::Derived, "Layers that look back on the window only.");
     Ok((Some(window), set))
+}
+
+/// Layers that look around on a window, with half of it to either side of a token.
+pub(super) fn around(
+    file: &mut Reader<'_>,
+    layers: u64,
+    [period, window]: [u64; 2],
+) -> Result<(Option<u64>, LayerSet), ImportError> {
+    const EVERY: &str = "global_attn_every_n_layers";
+    let window = file.size_or(&["local_attention"], MAX_POSITIONS, window)?;
+    let flags = if let Some(flags) = listed(file)? {
+        file.without_effect(&[EVERY]);
+        flags
+    } else {
+        let period = file.size_or(&[EVERY], MAX_LAYERS, period)?;
+        (0..layers).map(|layer| !layer.is_multiple_of(period)).collect()
+    };
+    let set = compact(flags)?;
+    if set == LayerSet::None { Ok(NO_LAYERS) } else { Ok((Some(window / 2 * 2 + 1), set)) }
 }
 
 /// What `layer_types` says: true for layers with a window.

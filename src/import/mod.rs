@@ -6,6 +6,7 @@
 
 mod address;
 mod decoder;
+mod encoder;
 mod error;
 mod experts;
 mod guess;

@@ -88,9 +88,6 @@ fn class(file: &Object, predicts_masked: bool) -> Option<String> {
 fn from_kind(model_type: &str) -> Option<&'static str> {
     let what = match model_type {
         "bailing_hybrid" => "layers of linear attention",
-        "albert" | "electra" | "deberta" | "deberta-v2" | "modernbert" | "nomic_bert" | "mpnet" => {
-            "an encoder instead of a decoder"
-        }
         "t5" | "mt5" | "umt5" | "bart" | "mbart" | "pegasus" | "marian" | "whisper" | "m2m_100" | "led" => {
             "an encoder beside its decoder"
         }

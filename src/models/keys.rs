@@ -17,6 +17,21 @@ pub(crate) enum KeyValueHeads {
     OneOrAllInOldDecoder,
 }
 
+/// How files state the sizes that a family's own modules alone know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnSizes {
+    /// Under the keys that the family lists.
+    Stated,
+    /// Rows of several tables of token types (`type_vocab_sizes`), together.
+    TableTypes,
+    /// Columns of all languages' adapters together, and languages (`languages`, `adapter_reduction_factor`).
+    Adapters,
+    /// Languages that have an embedding, where there are several (`n_langs`).
+    Languages,
+    /// 1 where masked tokens are dropped (`token_dropout`); positions must be rotated.
+    DroppedTokens,
+}
+
 /// How files state the feed-forward layer's inner width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InnerWidth {

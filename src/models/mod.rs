@@ -13,8 +13,8 @@ mod towers;
 pub(crate) use choices::{FAMILIES, label};
 pub use choices::{families, named};
 use families::MEMBERS;
-pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, States};
-pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Otherwise, Positions, Window};
+pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, OwnSizes, States};
+pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Otherwise, Positions, Refused, Window};
 #[cfg(test)]
 pub(crate) use tower::tower_keys;
 pub(crate) use tower::{TowerDefault, TowerKey, TowerSpec, VISION, VISION_KIND, VISION_OF, of_file};
@@ -33,7 +33,8 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The family of that class, such as `LlamaForCausalLM`; none of a class that predicts no text.
 pub(crate) fn of_class(class: &str) -> Option<&'static FamilySpec> {
-    let endings = ["ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM", "ForPreTraining"];
+    let endings =
+        ["ForCausalLM", "WithLMHeadModel", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM", "ForPreTraining", "Decoder"];
     let stem = endings.iter().find_map(|ending| class.strip_suffix(ending))?;
     // Classes are written as model types are, without their underscores.
     let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();

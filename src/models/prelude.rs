@@ -1,13 +1,14 @@
 //! The words that a family's file is written with.
 
-pub(super) use super::keys::{Attends, Heads, InnerWidth, KeyValueHeads, ManyStreams, States};
+pub(super) use super::keys::{Attends, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, States};
 pub(super) use super::spec::{
     ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, INDEXER, LEARNED, Latent, Norms, Only, Otherwise, Positions,
-    Sizes, Window,
+    Refused, Sizes, Window,
 };
 pub(super) use crate::config::{
-    AttentionGate, BlockLayout, Division, EmbeddingScale, Encoder, ExpertModules, ExpertWeights, ExpertsRule, FamilyChoice,
-    FeedForwardStyle, GgufRules, HiddenAct, LayersOfStates, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind, Modules,
-    NormStyle, Normalization, PositionEmbedding, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle,
-    RouterScores, RouterWeights, ShapeRule, SharedTurn, SinkStyle, StateProjections, TensorPlan,
+    AddedParts, AttentionGate, BlockLayout, Division, EmbeddedParts, EmbeddingScale, Encoder, EncoderModules, ExpertModules,
+    ExpertWeights, ExpertsRule, Extent, FamilyChoice, FeedForwardStyle, Further, GgufRules, HeadWidth, HiddenAct, LayersOfStates,
+    LinearBiases, LinearStyle, Measured, MixerKind, MlpKind, Modules, NormStyle, Normalization, PositionBuffers,
+    PositionEmbedding, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores, RouterWeights,
+    ShapeRule, SharedTurn, SinkStyle, StateProjections, TensorPlan, TokenMask,
 };

@@ -1,7 +1,7 @@
 //! The description of a family's `config.json` files of its kind: which facts are fixed, which the file states, and what the library
 //! takes where it does not.
 
-use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, States};
+use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, States};
 use crate::config::{Encoder, Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding};
 
 /// Positions in a learned table of as many rows.
@@ -62,6 +62,15 @@ impl Sizes {
     }
 }
 
+/// The value of a key that is refused.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Refused {
+    /// That one.
+    Is(bool),
+    /// Every number above it.
+    Above(u64),
+}
+
 /// How positions enter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Positions {
@@ -102,6 +111,9 @@ pub(crate) enum Window {
     Where { slides: fn(u64, u64) -> bool, window: u64 },
     /// Those that the list names, else all from `max_window_layers` on.
     FromStated { window: u64, first: u64 },
+    /// All but the first and every `period`-th behind it (`global_attn_every_n_layers`), unless a list says so; they look around on half
+    /// of `local_attention` to either side.
+    Around { period: u64, window: u64 },
     /// All but the first and every `period`-th, unless a list says so.
     AllButFirstAndEvery { period: u64, window: u64 },
 }
@@ -252,6 +264,12 @@ pub(crate) struct FamilySpec {
     pub window: Window,
     /// Both ends of an encoder, with the library's defaults.
     pub encoder: Option<Encoder>,
+    /// The key of an encoder's embedding width, with the library's default.
+    pub embedding_size: Option<(&'static str, u64)>,
+    /// Keys of the sizes that the family's own modules alone know, with the library's defaults.
+    pub own_sizes: &'static [(&'static str, u64)],
+    /// How files state these sizes.
+    pub own_rule: OwnSizes,
     pub experts: Option<Experts>,
     pub latent: Option<Latent>,
     /// A state in place of keys and values, in some layers.
@@ -282,6 +300,9 @@ pub(crate) struct FamilySpec {
     pub only: &'static [Only],
     /// Keys that sound as if they were about a shape, and that its modules do not look at.
     pub not_looked_at: &'static [&'static str],
+    /// Keys that say something that the family's modules are not modelled with, where they have such a value: the key, the value, and
+    /// words for what it means.
+    pub refuses: &'static [(&'static str, Refused, &'static str)],
 }
 
 impl FamilySpec {
@@ -336,6 +357,9 @@ impl FamilySpec {
         embedding_norm: false,
         window: Window::None,
         encoder: None,
+        embedding_size: None,
+        own_sizes: &[],
+        own_rule: OwnSizes::Stated,
         experts: None,
         latent: None,
         states: None,
@@ -354,6 +378,7 @@ impl FamilySpec {
         further_widths_repeat_hidden: false,
         only: &[],
         not_looked_at: &[],
+        refuses: &[],
     };
 
     /// A decoder of layer norms and a plain feed-forward layer with biases everywhere.

@@ -70,7 +70,8 @@ impl<'a> Modules<'a> {
             let Some(storage) = usize::try_from(parameter.storage).ok().and_then(|at| state.storages.get(at)) else { continue };
             let (name, source) = state.op_name(storage.op);
             let shape = state.shape(parameter.form);
-            let block = usize::from(parameter.layer).checked_sub(1);
+            // Blocks that are one have their parameters once, as the ends have.
+            let block = usize::from(parameter.layer).checked_sub(1).filter(|_| !with.model.shares_blocks());
             let of_block = block.and_then(|block| Some((of_kinds.get(block)?, list.kinds.get_mut(block)?)));
             let (ops, of_layer) = match of_block {
                 Some((of_kind, kind)) => (&mut kind.ops, of_kind),
@@ -187,7 +188,8 @@ pub(crate) fn trainable(with: &Lowering) -> u64 {
     let mut sum = learns(0);
     // Blocks alike have as many.
     let mut known: Vec<((LayerKind, bool), u64)> = Vec::new();
-    for layer in 0..with.model.num_hidden_layers {
+    let layers = if with.model.shares_blocks() { 1 } else { with.model.num_hidden_layers };
+    for layer in 0..layers {
         let kind = kind(with.model, &with.tuning, layer);
         let of_kind = known.iter().find(|(of, _)| *of == kind).map(|(_, count)| *count);
         let of_kind = of_kind.unwrap_or_else(|| {

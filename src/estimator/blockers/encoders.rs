@@ -1,9 +1,14 @@
 //! Trainings that encoders are modelled in.
 
-use crate::config::{Job, Loss, TrainingRun};
+use crate::config::{Job, Loss, Recompute, TrainingRun};
+
+/// True if nothing is recomputed, or the library's modules can run again.
+pub(super) fn runs_again(job: &Job, run: &TrainingRun) -> bool {
+    run.recompute == Recompute::None || job.model().family.modules().encoder.runs_again
+}
 
 /// True for a training that an encoder is modelled in.
-pub(super) fn are_run(job: &Job, run: &TrainingRun) -> bool {
+pub(super) fn runs(job: &Job, run: &TrainingRun) -> bool {
     let layout = job.layout();
     let whole = layout.t() == 1 && layout.p() == 1 && layout.cp() == 1;
     let own_loss = run.loss == Loss::OfStack;

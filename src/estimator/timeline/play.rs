@@ -18,7 +18,7 @@ use crate::units::DType;
 type Part = ((u32, Form, DType), bool);
 
 /// Everything that a checkpointed block reads beside its input, of which kinds that is, and the place of the layer.
-type Read = (Vec<Part>, [bool; 4], Option<OfLayer>);
+type Read = (Vec<Part>, [bool; 5], Option<OfLayer>);
 
 /// The model on the tape.
 struct Playing<'t, 'g> {
@@ -302,7 +302,8 @@ fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers {
         let sliding = model.sliding_layers.contains(played.index);
         let (modules, copies) = if let Some(modules) = known.iter().position(|(of, ..)| *of == kind) {
             let (from, to) = known.get(modules).map_or((0, 0), |(_, from, to)| (*from, *to));
-            (modules, (from, to, tape.repeat(from, to)))
+            // Blocks that are one have their parameters once.
+            (modules, if model.shares_blocks() { (0, 0, 0) } else { (from, to, tape.repeat(from, to)) })
         } else {
             let from = tape.parameters();
             all.modules.push(block(build, played.index));

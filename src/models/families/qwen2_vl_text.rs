@@ -12,7 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "qwen2_vl_text",
         choice: FamilyChoice { rank: 131, word: "qwen2vl", label: "Qwen2-VL" },
-        position_ids: PositionIds::ForModelAlone,
+        hands_on_positions: false,
         rotary_tables: RotaryTables::OfGrids,
         ..*super::qwen2::FAMILY.modules
     },

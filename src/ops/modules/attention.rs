@@ -8,7 +8,7 @@ use super::rotary::Rotary;
 use super::rotation::Rotation;
 use super::sinks::Sinks;
 use super::{Build, Cached, FP32, Linear, Part, Shapes, Tables};
-use crate::config::{AttentionKernel, Keys, PositionEmbedding, QueryKeyNorm, Recompute, RotationStyle, SinkStyle};
+use crate::config::{AttentionKernel, EmbeddedParts, Keys, PositionEmbedding, QueryKeyNorm, Recompute, RotationStyle, SinkStyle};
 use crate::ops::builder::Lowering;
 use crate::ops::tape::{Again, Attends, EFFICIENT_ROWS, Form, Order, SCALE, SIGMOID, SOFTMAX, TANH, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -34,6 +34,10 @@ pub(super) struct Core {
     batched: bool,
     several_heads: bool,
     soft_cap: bool,
+    /// Biases of how far keys lie are added to scores.
+    adds_biases: bool,
+    /// Attention is written out, and holds scores to its end.
+    holds_scores: bool,
     /// Selective recomputation: scores and probabilities are made again in backward.
     again: bool,
     sinks: Option<Sinks>,
@@ -57,7 +61,7 @@ pub(super) struct Core {
 impl Again for Core {
     fn run<'t>(&self, _tape: &'t Tape, inputs: Vec<Var<'t>>) {
         if let [q, k, v, mask @ ..] = inputs.as_slice() {
-            drop(self.eager((q, k, v), mask.first()));
+            drop(self.eager((q, k, v), (mask.first(), None)));
         }
     }
 }
@@ -67,7 +71,9 @@ impl Core {
         let with = build.with;
         let (heads, kv, value) = (with.own_heads(), with.own_kv_heads(), with.value_dim());
         Self {
-            flash: with.attention == AttentionKernel::Flash,
+            flash: with.attention == AttentionKernel::Flash && !build.model().family.modules().encoder.writes_attention,
+            adds_biases: build.model().family.modules().encoder.embedding == EmbeddedParts::WithDistances,
+            holds_scores: build.model().family.modules().encoder.writes_attention,
             repeat: match kv.1 {
                 same if same == heads.1 => Repeat::None,
                 1 => Repeat::View,
@@ -108,7 +114,7 @@ impl Core {
         if self.flash {
             return (self.flash(q, k, v), None);
         }
-        let run = || self.eager((q, k, v), tables.mask.as_ref());
+        let run = || self.eager((q, k, v), (tables.mask.as_ref(), tables.alibi.as_ref().filter(|_| self.adds_biases)));
         let (output, weights) = if self.again {
             let inputs: Vec<&Var<'_>> = [q, k, v].into_iter().chain(&tables.mask).collect();
             q.tape().checkpoint_part(Rc::new(*self), &inputs, run)
@@ -158,7 +164,11 @@ impl Core {
     }
 
     /// `eager_attention_forward`: product, scale, mask, softmax in fp32, product.
-    fn eager<'t>(&self, (q, k, v): (&Var<'t>, &Var<'t>, &Var<'t>), mask: Option<&Var<'t>>) -> (Var<'t>, Var<'t>) {
+    fn eager<'t>(
+        &self,
+        (q, k, v): (&Var<'t>, &Var<'t>, &Var<'t>),
+        (mask, biases): (Option<&Var<'t>>, Option<&Var<'t>>),
+    ) -> (Var<'t>, Var<'t>) {
         q.tape().at("Attention core", sources::PYTORCH_AUTOGRAD);
         let (key, value) = (self.repeated(k, self.shapes.repeated[0]), self.repeated(v, self.shapes.repeated[1]));
         let scores = q.clone().matmul_transposed(key.clone(), self.shapes.scores, self.batched);
@@ -166,9 +176,13 @@ impl Core {
         if self.soft_cap {
             weights = weights.apply(SCALE).apply(TANH).apply(SCALE);
         }
+        if let Some(biases) = biases {
+            weights = weights.add_in_place(biases);
+        }
         if let Some(mask) = mask {
             weights = weights.add(mask.clone());
         }
+        let _scores = self.holds_scores.then(|| weights.clone());
         match self.sinks {
             Some(sinks) if sinks.style == SinkStyle::OutputScale => {
                 return self.scaled_by_sinks(weights, &value, q.dtype(), sinks);

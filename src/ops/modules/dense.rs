@@ -2,13 +2,14 @@
 //! `stablelm`, `cohere`, `granite` and `glm4`, which order the same few parts in their own ways.
 
 use super::attention::Core;
+use super::disentangled::Disentangled;
 use super::feed::FeedForward;
 use super::mixers::Mixing;
 use super::norm::Norm;
 use super::rotation::Rotation;
 use super::sinks::Sinks;
 use super::{Block, Build, Linear, Part, Shapes, Tables};
-use crate::config::{FeedForwardStyle, Keys, Modules, PositionEmbedding, Projections, QueryKeyNorm};
+use crate::config::{EmbeddedParts, FeedForwardStyle, Keys, Modules, PositionEmbedding, Projections, QueryKeyNorm};
 use crate::ops::tape::{Form, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -19,6 +20,8 @@ enum Projection {
     Separate([Linear; 3]),
     /// One for all, of which three slices are taken (`phi3`): queries' and keys' columns.
     Joint(Linear, [Form; 2]),
+    /// One for all, taken apart (`modernbert`).
+    Unbound(Linear, Form),
 }
 
 /// Self-attention.
@@ -55,7 +58,11 @@ impl Attention {
             tape.at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
             build.column(Part::Attention, names, (columns(heads), with.h()), row(columns(heads)))
         };
-        let (projection, output) = if modules.projections == Projections::Joint {
+        let (projection, output) = if modules.projections == Projections::JointUnbound {
+            let joint = Dim("q+k+v width", heads.1.saturating_add(kv.1.saturating_mul(2)));
+            let names = ("query, key and value weight", bias("query, key and value bias"));
+            (Projection::Unbound(project(names, joint), row(columns(heads))), output())
+        } else if modules.projections == Projections::Joint {
             let output = output();
             let joint = Dim("q+k+v width", heads.1.saturating_add(kv.1.saturating_mul(2)));
             let parts = [row(columns(heads)), row(columns(kv))];
@@ -92,6 +99,10 @@ impl Attention {
                 let q = query.run(x).named("queries");
                 let q = if self.scaled { q.apply(SCALE).named("queries") } else { q };
                 ([q, key.run(x).named("keys"), value.run(x).named("values")], None)
+            }
+            Projection::Unbound(joint, part) => {
+                let joint = joint.run(x).named("queries, keys and values");
+                (joint.clone().split([*part; 3]), Some(joint))
             }
             Projection::Joint(joint, [queries, keys]) => {
                 let joint = joint.run(x).named("queries, keys and values");
@@ -138,12 +149,35 @@ impl Attention {
     }
 }
 
+/// How tokens see each other.
+#[derive(Debug)]
+enum Mixer {
+    Heads(Box<Attention>),
+    Disentangled(Box<Disentangled>),
+}
+
+impl Mixer {
+    fn new(build: &Build<'_>) -> Self {
+        match build.model().family.modules().encoder.embedding {
+            EmbeddedParts::WithEmbeddedDistances => Self::Disentangled(Box::new(Disentangled::new(build))),
+            _ => Self::Heads(Box::new(Attention::new(build))),
+        }
+    }
+
+    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+        match self {
+            Self::Heads(attention) => attention.run(tape, x, tables),
+            Self::Disentangled(attention) => attention.run(tape, x, tables),
+        }
+    }
+}
+
 /// One block.
 #[derive(Debug)]
 pub(super) struct Dense {
     modules: &'static Modules,
     /// None in a layer that keeps a state instead.
-    attention: Option<Attention>,
+    attention: Option<Mixer>,
     state: Option<Mixing>,
     feed: FeedForward,
     /// Before attention; before the feed-forward layer; behind attention; behind the feed-forward layer.
@@ -160,14 +194,15 @@ impl Dense {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
         let model = build.model();
         let (modules, count) = (model.family.modules(), model.norms_per_block);
+        let unnormed = model.kind_of(layer).unnormed;
         let norm = |number: usize, there: bool| {
-            there.then(|| {
+            (there && !(unnormed && number == 0)).then(|| {
                 build.tape.at(NORMS.get(number).unwrap_or(&"Norm"), sources::PYTORCH_AUTOGRAD);
                 Norm::new(build, build.with.h(), build.shapes.rows)
             })
         };
         let kind = model.kind_of(layer);
-        let attention = (kind.keys != Keys::None).then(|| Attention::new(build));
+        let attention = (kind.keys != Keys::None).then(|| Mixer::new(build));
         let state = model.mixer().filter(|_| kind.mixer).map(|mixer| Mixing::new(build, mixer));
         let early = if modules.registers_norms_first { norm(0, count > 0) } else { None };
         let feed = FeedForward::new(build, layer);

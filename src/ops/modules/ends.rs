@@ -1,5 +1,7 @@
 //! Both ends: embedding and tables, final norm, head and loss.
 
+mod begin;
+mod beside;
 mod chunks;
 mod encoder;
 mod forms;
@@ -11,7 +13,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 pub(crate) use chunks::AroundLoss;
-use encoder::{TokenTypes, Transform};
+use encoder::{OfEncoder, Transform};
 use forms::Forms;
 use parts::PartOfLoss;
 
@@ -22,10 +24,10 @@ use super::tables::Tables;
 use super::{Build, FP32, Linear, Shapes, Split};
 use crate::config::{
     AttentionKernel, EmbeddingScale, Float8, Keys, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds,
-    Recompute, RotaryTables, Tower,
+    Recompute, Tower,
 };
 use crate::ops::builder::Lowering;
-use crate::ops::tape::{Form, Kept, Param, SCALE, Tape, Var};
+use crate::ops::tape::{Kept, Param, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::stacks::{LossKernel, RotationKernel};
@@ -56,9 +58,8 @@ pub(crate) struct Ends {
     /// Format of hidden states sent between stages.
     received: DType,
     positions: Option<Param>,
-    token_types: Option<TokenTypes>,
-    /// Before the head.
-    transform: Option<Transform>,
+    /// Parts that encoders alone have.
+    own: OfEncoder,
     /// Every token sees all, and the loss is over all of them.
     bidirectional: bool,
     /// Into and out of the model's width (`word_embed_proj_dim`).
@@ -115,7 +116,7 @@ pub(crate) struct Ends {
 /// Width of the token embedding and the head.
 fn own_width(build: &Build<'_>) -> Dim {
     let stated = build.model().word_embed_proj_dim;
-    stated.map_or(build.with.h(), |stated| Dim("word_embed_proj_dim", stated))
+    stated.map_or_else(|| encoder::embedding_width(build), |stated| Dim("word_embed_proj_dim", stated))
 }
 
 /// Into and out of the model's width, where the embedding has another.
@@ -131,14 +132,14 @@ fn projections(build: &Build<'_>, own: Dim) -> Option<[Linear; 2]> {
 }
 
 /// The final norm where it is registered before the blocks, and the norm behind the embedding.
-fn early_norms(build: &Build<'_>, first: bool, last: bool) -> [Option<Norm>; 2] {
+fn early_norms(build: &Build<'_>, (first, last): (bool, bool), embedded: Dim) -> [Option<Norm>; 2] {
     let model = build.model();
-    let norm = |op, is_there: bool| {
+    let norm = |op, is_there: bool, width| {
         build.tape.at(op, sources::PYTORCH_AUTOGRAD);
-        is_there.then(|| Norm::new(build, build.with.h(), build.shapes.rows))
+        is_there.then(|| Norm::new(build, width, build.shapes.rows))
     };
     let early = last && model.family.modules().registers_norms_first && model.final_norm;
-    [norm("Final norm", early), norm("Embedding norm", first && model.embedding_norm)]
+    [norm("Final norm", early, build.with.h()), norm("Embedding norm", first && model.embedding_norm, embedded)]
 }
 
 /// How many buffers of rotary factors there are, where these are no tables of a step: one for each block, or one for all.
@@ -171,16 +172,17 @@ impl Ends {
         let holds = first || (last && model.tie_word_embeddings);
         let frozen = tape.freeze(with.tuning.freezes_embedding());
         let embedding = if holds { build.parameter("token embedding", [with.vocab_part(), own]) } else { 0 };
-        let learned = first && model.position_embedding == PositionEmbedding::Learned;
+        let learned = first && model.position_embedding == PositionEmbedding::Learned && model.position_rows > 0;
+        let places = encoder::embedding_width(build);
         let positions =
-            learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), with.h()]));
-        let token_types = if first { TokenTypes::new(build) } else { None };
+            learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), places]));
+        let of_encoder = OfEncoder::new(build, first);
         tape.freeze(frozen);
         if first {
             super::tower::declare(build);
         }
         let projections = projections(build, own);
-        let [final_norm, embedding_norm] = early_norms(build, first, last);
+        let [final_norm, embedding_norm] = early_norms(build, (first, last), places);
         let kinds_of_masks = if modules.mask_for_each_kind && model.sliding_layers != LayerSet::None { 2 } else { 1 };
         let any = |sliding| (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer) == sliding);
         Self {
@@ -189,8 +191,7 @@ impl Ends {
             last,
             received: with.parameter,
             positions,
-            token_types,
-            transform: None,
+            own: of_encoder,
             bidirectional: !model.is_causal(),
             projections,
             embedding_norm,
@@ -239,9 +240,13 @@ impl Ends {
         if model.pooler {
             // It reads one token of a sequence, and no text is predicted from it: no gradient reaches it.
             build.tape.at("Pooler", sources::ARITHMETIC);
-            build.tape.idle(build.parameter("pooler weight", [with.h(), with.h()]));
-            build.tape.idle(build.vector("pooler bias", with.h()));
+            let pooler = [build.parameter("pooler weight", [with.h(), with.h()]), build.vector("pooler bias", with.h())];
+            for parameter in pooler {
+                build.tape.idle(parameter);
+            }
+            self.own.pooler = model.encoder.map(|_| pooler);
         }
+        super::further::declare(build, false);
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         if with.tuning.objective.scores() {
             // It is new, and learns whatever else does.
@@ -251,12 +256,14 @@ impl Ends {
             return;
         }
         let transformed = model.encoder.is_some_and(|encoder| encoder.head_transform);
-        self.transform = transformed.then(|| Transform::new(build));
+        self.own.transform = transformed.then(|| Transform::new(build));
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         if self.modules.registers_head_bias_twice && !model.tie_word_embeddings {
             build.tape.idle(build.vector("unused head bias", with.vocab_part()));
         }
-        let bias = model.lm_head_bias.then_some("head bias");
+        let added = model.encoder.is_some() && self.modules.encoder.adds_head_bias;
+        self.own.head_bias = added.then(|| build.vector("head bias", with.vocab_part()));
+        let bias = (model.lm_head_bias && !added).then_some("head bias");
         self.head = Some(if model.tie_word_embeddings {
             let bias = bias.map(|name| build.vector(name, with.vocab_part()));
             Linear {
@@ -275,7 +282,8 @@ impl Ends {
         } else {
             // torchtitan's recipes leave the head out of those in float8 (`filter_fqns`).
             let build = Build { with: &Lowering { float8: Float8::OFF, ..*with }, ..*build };
-            build.linear(("head weight", bias), (with.vocab_part(), own_width(&build)), build.shapes.logits)
+            let width = if model.encoder.is_some() { encoder::head_width(&build) } else { own_width(&build) };
+            build.linear(("head weight", bias), (with.vocab_part(), width), build.shapes.logits)
         });
     }
 
@@ -294,8 +302,9 @@ impl Ends {
             return all;
         }
         let frequencies = |name, form| tape.constant(name, form, FP32);
-        let rotary =
-            |form| self.rotary.then(|| [frequencies("rotary frequencies", form), frequencies("first rotary frequencies", form)]);
+        let once = self.own.encodes && self.modules.encoder.registers_frequencies_once;
+        let names = ["rotary frequencies", "first rotary frequencies"].into_iter().take(if once { 1 } else { 2 });
+        let rotary = |form| self.rotary.then(|| names.clone().map(|name| frequencies(name, form)).collect::<Vec<_>>());
         let scale = self.scale.map(|format| tape.constant("embedding scale", self.shapes.scalar, format));
         let again = self.two_tables || self.modules.registers_spare_frequencies;
         let streams = self.streams.iter().flat_map(|streams| streams.buffers(tape));
@@ -317,8 +326,11 @@ impl Ends {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let whole = self.shapes.all_tokens.unwrap_or(self.shapes.hidden);
         let form = self.projections.map_or(whole, |[_, out]| out.form);
+        let form = self.forms.embedded.unwrap_or(form);
         let form = self.prompt.as_ref().map_or(form, |prompt| prompt.text);
         let (mut embedded, dtype) = self.embedded_tokens(tape, ids, form);
+        embedded = self.with_sound_and_shape(tape, embedded);
+        embedded = self.without_masked(tape, embedded);
         let mut held = Vec::with_capacity(4);
         if let Some(prompt) = &self.prompt {
             embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
@@ -335,71 +347,16 @@ impl Ends {
             held.push(hidden.clone());
         }
         hidden = self.with_types_and_places(tape, (hidden, places), &mut held);
+        hidden = self.with_places_in_page(tape, hidden);
         hidden = self.own_part(hidden, &mut held);
         let own_input = self.streams.as_ref().filter(|_| self.first).map(|streams| streams.of_layers(&hidden));
         if let Some(norm) = &self.embedding_norm {
             tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
             hidden = norm.run(&hidden);
         }
-        if self.token_types.is_some() {
-            // The embedding is a module of its own, and lets go of what it made when it returns.
-            held.clear();
-        }
-        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype()));
-        let searches = positions.is_some();
-        if searches {
-            self.looks_for_packed_texts(tape);
-        }
-        let masks = self.eager && !self.bidirectional && counts;
-        let mut mask = masks.then(|| self.causal_mask(tape, dtype, self.slides));
-        if beside && alibi.is_some() && mask.is_some() {
-            held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Int64));
-            mask = Some(tape.constant("linear biases and causal mask", self.shapes.scores, dtype));
-        }
-        if searches && self.kinds_of_masks > 1 {
-            self.looks_for_packed_texts(tape);
-        }
-        let sliding = if masks && self.kinds_of_masks > 1 { Some(self.causal_mask(tape, dtype, true)) } else { mask.clone() };
-        let (hidden, streams) = match &self.streams {
-            Some(streams) if self.first => streams.spread(hidden, &mut held),
-            _ => (hidden, Vec::new()),
-        };
-        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let format = if self.modules.rotary_tables == RotaryTables::InFp32 { FP32 } else { dtype };
-        let rotary = self.rotary.then(|| self.rotary(tape, format, self.forms.rotary));
-        let again = self.two_tables.then(|| self.rotary(tape, format, self.forms.sliding_rotary));
-        let positions = self.given_to_blocks(positions, &mut held);
-        let whole = Tables { rotary, mask, alibi, positions, past: None, own_input, layer: None };
-        let whole_rotary = whole.rotary.clone();
-        let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
-        Embedded { hidden, tables: [whole, sliding], held, ids: ids.clone(), streams }
-    }
-
-    /// Embedded tokens, scaled where the model does so, and the format of the embedding; of a later stage what it receives.
-    fn embedded_tokens<'t>(&self, tape: &'t Tape, ids: &Var<'t>, form: Form) -> (Var<'t>, DType) {
-        let mut embedded = if self.first {
-            let tokens = tape.embedding(ids.clone(), self.embedding, form);
-            if self.wanting && self.scale.is_none() { tokens.wanting() } else { tokens }
-        } else {
-            tape.received("hidden states from the stage before", self.shapes.hidden, self.received)
-        };
-        let dtype = embedded.dtype();
-        if self.first && self.modules.embedding_scale != EmbeddingScale::None {
-            // Gemma's factor is a buffer, which the product saves in the embedding's format.
-            let cast = self.scale.is_some_and(|format| format != embedded.dtype());
-            let factor = cast.then(|| tape.constant("embedding scale", self.shapes.scalar, embedded.dtype()));
-            embedded = match factor {
-                Some(factor) => embedded.mul(factor),
-                None => embedded.apply(SCALE),
-            };
-            embedded = embedded.named("embedded tokens");
-            if self.wanting && self.scale.is_some() {
-                // Gemma's embedding scales by itself.
-                embedded = embedded.wanting();
-            }
-        }
-        (embedded, dtype)
+        hidden = self.masked_tokens(tape, hidden);
+        hidden = self.of_the_models_width(tape, hidden, &mut held);
+        self.with_tables(tape, (hidden, dtype), (positions, ids), (own_input, held))
     }
 
     /// Keys and values that layers leave for later ones.
@@ -453,8 +410,9 @@ impl Ends {
                 let ids = embedded.ids.clone();
                 let hidden = self.last_norm(tape, embedded, outputs);
                 // The task's `forward` holds the encoder's output.
-                let _output = self.transform.is_some().then(|| hidden.clone());
-                let hidden = match &self.transform {
+                let _output = self.own.transform.is_some().then(|| hidden.clone());
+                let _pooled = self.pooled(tape, &hidden);
+                let hidden = match &self.own.transform {
                     Some(transform) => transform.run(tape, &{ hidden }),
                     None => hidden,
                 };

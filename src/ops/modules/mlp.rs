@@ -3,7 +3,9 @@
 use super::norm::Norm;
 use super::{Build, Linear, Part};
 use crate::config::{FeedForwardStyle, HiddenAct, MlpKind};
-use crate::ops::tape::{Attends, EXPM1, Form, GELU, Order, POWER, Param, RELU, SCALE, SIGMOID, SILU, SOFTPLUS, TANH, Tape, Var};
+use crate::ops::tape::{
+    Attends, ERF, EXPM1, Form, GELU, Order, POWER, Param, RELU, SCALE, SIGMOID, SILU, SOFTPLUS, TANH, Tape, Var,
+};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
@@ -12,6 +14,8 @@ use crate::units::DType;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Activation {
     kind: HiddenAct,
+    /// `gelu` is written out.
+    written: bool,
     /// The curvatures of xIELU, above and below 0.
     learned: Option<[Param; 2]>,
 }
@@ -26,7 +30,12 @@ impl Activation {
             }
             ["alpha_p", "alpha_n"].map(|name| build.parameter(name, one()))
         });
-        Self { kind, learned }
+        Self { kind, written: build.model().family.modules().encoder.writes_gelu, learned }
+    }
+
+    /// A function without numbers that it learns.
+    pub const fn of(kind: HiddenAct) -> Self {
+        Self { kind, written: false, learned: None }
     }
 
     /// The function of `x`, by the operators that run for it.
@@ -34,6 +43,11 @@ impl Activation {
         let input = || x.clone();
         match self.kind {
             HiddenAct::Silu => input().apply(SILU),
+            // x · 0.5 · (1 + erf(x / √2))
+            HiddenAct::Gelu if self.written => {
+                let half = input().apply(SCALE);
+                half.mul(input().apply(SCALE).apply(ERF).plus())
+            }
             HiddenAct::Gelu => input().apply(GELU),
             HiddenAct::Relu => input().apply(RELU),
             HiddenAct::Relu2 => input().apply(RELU).apply(POWER),
@@ -99,7 +113,8 @@ impl Mlp {
         let (with, model) = (build.with, build.model());
         let (h, inner) = (with.h(), with.share(Part::FeedForward, inner));
         let form = build.tape.form([with.b(), with.s(), inner]);
-        let bias = |name| model.mlp_bias.then_some(name);
+        let down_alone = model.family.modules().feed_forward == FeedForwardStyle::SeparateBiasedDown;
+        let bias = |name| (model.mlp_bias && !down_alone).then_some(name);
         build.tape.at(names[0], sources::PYTORCH_AUTOGRAD);
         let joint = model.family.modules().feed_forward == FeedForwardStyle::JointGateAndUp;
         let column = |names, width, form| build.column(Part::FeedForward, names, (width, h), form);

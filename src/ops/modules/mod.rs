@@ -10,9 +10,11 @@ mod bloom;
 mod decoder;
 mod deepseek;
 mod dense;
+mod disentangled;
 mod ends;
 mod falcon;
 mod feed;
+mod further;
 mod gate;
 mod gpt2;
 mod in_pairs;
@@ -69,6 +71,7 @@ pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     } else {
         block_of(build, layer)
     };
+    further::declare(build, true);
     build.tape.freeze(before);
     block
 }

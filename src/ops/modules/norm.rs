@@ -46,7 +46,8 @@ impl Norm {
     /// The model's norm over `width` columns; `rows` is the shape without them.
     pub fn new(build: &Build<'_>, width: Dim, rows: Form) -> Self {
         let layer = build.model().normalization == Normalization::LayerNorm;
-        Self::shaped(build, [width], layer, rows)
+        let biased = layer && !build.model().family.modules().encoder.norms_without_bias;
+        Self::shaped(build, [width], biased, rows)
     }
 
     /// A norm whose scale has that shape.

@@ -16,6 +16,8 @@ enum Style {
     Backwards,
     /// In fp32 (`cohere`).
     Wide,
+    /// In fp32, from a copy for each product (`modernbert`).
+    WideTwice,
     /// The first part of each head, by the attention itself, which holds the parts to its end (`phi`, `stablelm`).
     Parts,
     /// The first part, joined with the rest even if that is empty (`phi3`).
@@ -46,6 +48,7 @@ impl Rotation {
         let style = match model.family.modules().rotation {
             RotationStyle::Backwards => Style::Backwards,
             RotationStyle::InFp32 => Style::Wide,
+            RotationStyle::InFp32ByTwoCopies => Style::WideTwice,
             RotationStyle::HeldParts => Style::Parts,
             RotationStyle::RepeatedTables => Style::Interleaved,
             RotationStyle::RepeatedTablesInFp32 => Style::RepeatedWide,
@@ -77,6 +80,12 @@ impl Rotation {
                 let format = q.dtype();
                 let (q, k) = (q.clone().cast_as(FP32, "queries in fp32"), k.clone().cast_as(FP32, "keys in fp32"));
                 let (queries, keys) = (turn(&q, of_q), turn(&k, of_k));
+                (queries.clone().cast(format), keys.clone().cast(format), Vec::new())
+            }
+            Style::WideTwice => {
+                let format = q.dtype();
+                let (queries, keys) =
+                    (rotated_by_two_copies(&q, (cos, sin), of_q[1]), rotated_by_two_copies(&k, (cos, sin), of_k[1]));
                 (queries.clone().cast(format), keys.clone().cast(format), Vec::new())
             }
             Style::RepeatedWide => {
@@ -122,6 +131,17 @@ fn turned_in_fp32<'t>(x: &Var<'t>, (cos, sin): (&Var<'t>, &Var<'t>), half: Form)
     let first = x.clone().slice(half);
     let turned = x.clone().slice(half).apply(SCALE).cat(first, x.form());
     straight.add(turned.cast_as(FP32, "turned heads in fp32").mul(sin.clone()))
+}
+
+/// `x · cos + (-x₂, x₁) · sin`, each product of a copy in fp32.
+fn rotated_by_two_copies<'t>(x: &Var<'t>, (cos, sin): (&Var<'t>, &Var<'t>), half: Form) -> Var<'t> {
+    let straight = x.clone().cast_as(FP32, "heads in fp32").mul(cos.clone());
+    let wide = x.clone().cast_as(FP32, "heads in fp32");
+    let first = wide.clone().slice(half);
+    let second = wide.clone().slice(half);
+    let turned = second.clone().apply(SCALE).cat(first.clone(), x.form());
+    drop((first, second, wide));
+    straight.add(turned.mul(sin.clone()))
 }
 
 /// `x · cos + (x₂, -x₁) · sin`.

@@ -13,9 +13,9 @@ pub(crate) struct Tables<'t> {
     pub rotary: Option<(Var<'t>, Var<'t>)>,
     /// The mask that is added to scores.
     pub mask: Option<Var<'t>>,
-    /// Linear biases of the scores.
+    /// Parts of scores beside queries and keys: linear biases, or those of distances.
     pub alibi: Option<Var<'t>>,
-    /// Position ids, which no block reads but every call holds.
+    /// Position ids, which no block reads but every call holds; of models with embedded distances, these.
     pub positions: Option<Var<'t>>,
     /// Keys and values that the block's cache holds.
     pub past: Option<Rc<Past<'t>>>,
@@ -34,12 +34,12 @@ impl<'t> Tables<'t> {
     }
 
     /// Tables of this kind again, from what [`Self::all`] listed.
-    pub fn again(all: Vec<Var<'t>>, like: [bool; 4], layer: Option<OfLayer>) -> Self {
+    pub fn again(all: Vec<Var<'t>>, like: [bool; 5], layer: Option<OfLayer>) -> Self {
         let mut all = all.into_iter();
         let rotary = if like[0] { all.next().zip(all.next()) } else { None };
         let mut next = |there: bool| if there { all.next() } else { None };
-        let (mask, alibi, own_input) = (next(like[1]), next(like[2]), next(like[3]));
-        Self { rotary, mask, alibi, positions: None, past: None, own_input, layer }
+        let (mask, alibi, own_input, positions) = (next(like[1]), next(like[2]), next(like[3]), next(like[4]));
+        Self { rotary, mask, alibi, positions, past: None, own_input, layer }
     }
 
     /// The keys and values that attention sees: with those of the cache before them, where there is one.
@@ -50,8 +50,9 @@ impl<'t> Tables<'t> {
         }
     }
 
-    /// Which of them there are: rotary, mask, linear biases, the layer's own input.
-    pub const fn kinds(&self) -> [bool; 4] {
-        [self.rotary.is_some(), self.mask.is_some(), self.alibi.is_some(), self.own_input.is_some()]
+    /// Which of them there are: rotary, mask, linear biases, the layer's own input, positions.
+    pub const fn kinds(&self) -> [bool; 5] {
+        let tables = [self.rotary.is_some(), self.mask.is_some(), self.alibi.is_some()];
+        [tables[0], tables[1], tables[2], self.own_input.is_some(), self.positions.is_some()]
     }
 }

@@ -55,6 +55,8 @@ pub(crate) const GELU: Function = function("activation output", Save::Input, 0);
 pub(crate) const RELU: Function = function("activation output", Save::Output, 0);
 /// `tanh(x)`.
 pub(crate) const TANH: Function = function("tanh", Save::Output, 0);
+/// `erf(x)`: backward takes the operand's square, its negative, its exponential and that scaled.
+pub(crate) const ERF: Function = function("error function", Save::Input, 4);
 /// `sigmoid(x)`.
 pub(crate) const SIGMOID: Function = function("sigmoid", Save::Output, 0);
 /// `softplus(x)`.

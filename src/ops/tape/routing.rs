@@ -1,6 +1,6 @@
 //! Primitives of mixtures of experts: choosing, gathering and grouped products.
 
-use super::primitives::{Save, wider};
+use super::primitives::Save;
 use super::state::{NONE, Operand, Rule};
 use super::{Form, Param, Var};
 use crate::units::DType;
@@ -24,6 +24,22 @@ impl Var<'_> {
         let storage = state.allocate("gathered", form, self.dtype);
         drop(state);
         Self::made(tape, storage, form, self.dtype, node)
+    }
+
+    /// `gather(x, -1, index)`: saves its operand and the index; backward adds into zeros.
+    pub fn taken_along(self, index: &Self, form: Form) -> Self {
+        let dtype = self.dtype;
+        let taken = self.unary(Rule::IntoZeros, Save::Input, "taken along rows", (form, dtype));
+        taken.saves(index);
+        taken
+    }
+
+    /// `masked_fill(x, mask, number)`: saves the mask.
+    pub fn filled(self, mask: &Self) -> Self {
+        let (shape, order) = ((self.form, self.dtype), self.order);
+        let filled = self.unary(Rule::Unary { temporaries: 0, elementwise: true }, Save::Nothing, "filled", shape);
+        filled.saves(mask);
+        filled.ordered(order)
     }
 
     /// `grouped_mm(x, W, offsets)`: each group of rows by its own matrix, in the weights' format whatever autocast says.
@@ -73,9 +89,8 @@ impl Var<'_> {
         Self::made(self.tape, storage, self.form, self.dtype, node)
     }
 
-    /// `a += b`.
+    /// `a += b`, in the format of the first.
     pub fn add_in_place(mut self, other: &Self) -> Self {
-        debug_assert_eq!(wider(self.dtype, other.dtype), self.dtype);
         let operands = [self.operand(), other.operand(), Operand::NOTHING];
         let mut state = self.tape.state.borrow_mut();
         self.node = state.node(Rule::Add, operands);

@@ -98,21 +98,29 @@ fn read_tower(text: &str) -> Option<Tower> {
 /// The key of an encoder's ends, which no form has: they cannot be typed by hand.
 const ENCODER: &str = "encoder";
 
-/// The three facts of an encoder in a line: used as a decoder, rows of token types, a layer before the head.
+/// The facts of an encoder in a line: used as a decoder, rows of token types, a layer before the head, the embedding's width, sizes of its
+/// own.
 fn words_of_encoder(encoder: Encoder) -> String {
-    let Encoder { is_decoder, type_vocab_size, head_transform } = encoder;
-    format!("{is_decoder}.{type_vocab_size}.{head_transform}")
+    let Encoder { is_decoder, type_vocab_size, head_transform, embedding_size, own } = encoder;
+    let own: Vec<String> = own.iter().map(u64::to_string).collect();
+    format!("{is_decoder}.{type_vocab_size}.{head_transform}.{embedding_size}.{}", own.join("."))
 }
 
 #[cfg(any(target_arch = "wasm32", test))]
 fn read_encoder(text: &str) -> Option<Encoder> {
     let words = text.split('&').find_map(|pair| pair.strip_prefix(ENCODER)?.strip_prefix('='))?;
     let mut words = words.split('.');
-    Some(Encoder {
+    let mut encoder = Encoder {
         is_decoder: words.next()?.parse().ok()?,
         type_vocab_size: words.next()?.parse().ok()?,
         head_transform: words.next()?.parse().ok()?,
-    })
+        embedding_size: words.next()?.parse().ok()?,
+        ..Encoder::BERT
+    };
+    for size in &mut encoder.own {
+        *size = words.next()?.parse().ok()?;
+    }
+    Some(encoder)
 }
 
 #[cfg(any(target_arch = "wasm32", test))]

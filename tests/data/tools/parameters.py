@@ -14,6 +14,21 @@ E = dict(L, moe_intermediate_size=256)
 MLA = dict(hidden_size=512, intermediate_size=1536, num_hidden_layers=3, num_attention_heads=8, num_key_value_heads=8, vocab_size=4000, q_lora_rank=192, kv_lora_rank=128, qk_rope_head_dim=32, qk_nope_head_dim=64, v_head_dim=96)
 SM = dict(hidden_size=512, intermediate_size=1536, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=2, vocab_size=4000)
 B = dict(hidden_size=512, intermediate_size=1536, num_hidden_layers=3, num_attention_heads=8, vocab_size=4000, max_position_embeddings=1024)
+# Encoders: the kind, the class, and what its shape has beside.
+ENCODERS = [
+    ("eurobert", "EuroBertForMaskedLM", dict(num_key_value_heads=4, mlp_bias=True, pad_token_id=1)), ("nomic_bert", "NomicBertForMaskedLM", {}), ("gte", "GteForMaskedLM", dict(pad_token_id=1)),
+    ("jina_embeddings_v3", "JinaEmbeddingsV3ForMaskedLM", {}), ("electra", "ElectraForMaskedLM", dict(embedding_size=96)), ("rembert", "RemBertForMaskedLM", dict(input_embedding_size=128, output_embedding_size=640)),
+    ("modernbert", "ModernBertForMaskedLM", dict(attention_bias=True, mlp_bias=True, decoder_bias=False, pad_token_id=1)), ("mpnet", "MPNetForMaskedLM", dict(relative_attention_num_buckets=24)),
+    ("roc_bert", "RoCBertForMaskedLM", dict(pronunciation_vocab_size=500, pronunciation_embed_dim=256, shape_vocab_size=700, shape_embed_dim=128)), ("layoutlm", "LayoutLMForMaskedLM", dict(max_2d_position_embeddings=256)),
+    ("albert", "AlbertForMaskedLM", dict(embedding_size=128)),
+    ("deberta-v2", "DebertaV2ForMaskedLM", dict(relative_attention=True, position_buckets=128, norm_rel_ebd="layer_norm", share_att_key=True, pos_att_type=["p2c", "c2p"], position_biased_input=False)),
+    ("deberta", "DebertaForMaskedLM", dict(relative_attention=True, pos_att_type=["c2p", "p2c"], max_relative_positions=200, position_biased_input=False)),
+    ("bert-generation", "BertGenerationDecoder", dict(is_decoder=True)), ("nystromformer", "NystromformerForMaskedLM", dict(conv_kernel_size=33)), ("yoso", "YosoForMaskedLM", dict(conv_window=17)),
+    ("mra", "MraForMaskedLM", {}), ("longformer", "LongformerForMaskedLM", dict(attention_window=64)), ("big_bird", "BigBirdForMaskedLM", {}), ("luke", "LukeForMaskedLM", dict(entity_vocab_size=1000, entity_emb_size=128)),
+    ("tapas", "TapasForMaskedLM", dict(type_vocab_sizes=[3, 100, 100, 2, 50, 50, 10])), ("xmod", "XmodForMaskedLM", dict(languages=["en_XX", "de_DE", "fr_XX"], adapter_reduction_factor=4)),
+    ("ibert", "IBertForMaskedLM", {}), ("roformer", "RoFormerForMaskedLM", dict(embedding_size=256)), ("esmc", "EsmcForMaskedLM", dict(num_key_value_heads=8, attention_bias=True, mlp_bias=True)),
+    ("esm", "EsmForMaskedLM", dict(position_embedding_type="rotary", token_dropout=True, pad_token_id=1, mask_token_id=2)),
+]
 NEW = [
     ("cwm", L, dict(SM, head_dim=64)), ("jais2", L, dict(SM, head_dim=96)), ("vaultgemma", L, dict(SM, head_dim=96)), ("youtu", L, MLA), ("minicpm3", L, MLA),
     ("glm4_moe_lite", dict(num_hidden_layers=3), dict(MLA, moe_intermediate_size=256, n_routed_experts=8, num_experts_per_tok=2)),
@@ -28,11 +43,13 @@ NEW = [
     ("qwen2_moe", L, dict(SM, num_experts=8, num_experts_per_tok=2, moe_intermediate_size=256, shared_expert_intermediate_size=384)),
     ("bert", L, B), ("roberta", L, dict(B, type_vocab_size=1)), ("xlm-roberta", L, B), ("camembert", L, B), ("data2vec-text", L, B), ("ernie", L, B), ("megatron-bert", L, B), ("roberta-prelayernorm", L, B), ("xlm-roberta-xl", L, B),
     ("qwen2_vl_text", L, SM), ("qwen3_vl_text", L, dict(SM, head_dim=96)),
+    *[(kind, dict(num_hidden_layers=2, architectures=[named]), dict(B, architectures=[named], **further)) for kind, named, further in ENCODERS],
+    *[(kind, dict(n_layers=2, architectures=[named]), dict(emb_dim=512, n_layers=3, n_heads=8, vocab_size=4000, max_position_embeddings=1024, architectures=[named], n_langs=languages)) for kind, named, languages in (("xlm", "XLMWithLMHeadModel", 3), ("flaubert", "FlaubertWithLMHeadModel", 1))],
     ("distilbert", dict(n_layers=2, architectures=["DistilBertForMaskedLM"]), dict(dim=512, hidden_dim=1536, n_layers=3, n_heads=8, vocab_size=4000, architectures=["DistilBertForMaskedLM"])),
     ("lfm2_moe", dict(num_hidden_layers=4, layer_types=["conv", "conv", "full_attention", "conv"]), dict(SM, moe_intermediate_size=256, num_experts=8, num_experts_per_tok=2, num_dense_layers=1, layer_types=["conv", "conv", "full_attention", "conv"])),
     ("olmo_hybrid", dict(num_hidden_layers=4), dict(SM, linear_num_value_heads=8, linear_num_key_heads=4, linear_key_head_dim=48, linear_value_head_dim=96, pad_token_id=1, eos_token_id=2)),
 ]
-OTHER = {"olmo_hybrid": dict(num_hidden_layers=3, linear_key_head_dim=32, vocab_size=1000, tie_word_embeddings=True), "lfm2_moe": dict(num_dense_layers=3, tie_word_embeddings=False, vocab_size=1000), None: dict(num_hidden_layers=3, vocab_size=1000, tie_word_embeddings=False), "mellum": dict(vocab_size=1000, tie_word_embeddings=True), "jais2": dict(attention_bias=False, mlp_bias=False), "hyperclovax": dict(use_post_norm=True, tie_word_embeddings=True), "distilbert": dict(n_layers=4, vocab_size=1000),
+OTHER = {"olmo_hybrid": dict(num_hidden_layers=3, linear_key_head_dim=32, vocab_size=1000, tie_word_embeddings=True), "lfm2_moe": dict(num_dense_layers=3, tie_word_embeddings=False, vocab_size=1000), None: dict(num_hidden_layers=3, vocab_size=1000, tie_word_embeddings=False), "mellum": dict(vocab_size=1000, tie_word_embeddings=True), "jais2": dict(attention_bias=False, mlp_bias=False), "hyperclovax": dict(use_post_norm=True, tie_word_embeddings=True), "distilbert": dict(n_layers=4, vocab_size=1000), "xlm": dict(n_layers=4, tie_word_embeddings=False), "flaubert": dict(n_layers=4, tie_word_embeddings=False), "bert-generation": dict(num_hidden_layers=1, vocab_size=1000), "luke": dict(num_hidden_layers=1, vocab_size=1000), "modernbert": dict(num_hidden_layers=1, vocab_size=1000, pad_token_id=1), "gte": dict(num_hidden_layers=1, vocab_size=1000, type_vocab_size=1),
     "ernie4_5": dict(use_bias=True, vocab_size=1000), "cwm": dict(tie_word_embeddings=True, vocab_size=1000), "exaone4": dict(tie_word_embeddings=True, head_dim=96), "granitemoeshared": dict(shared_intermediate_size=0, tie_word_embeddings=True)}
 
 CASES = [

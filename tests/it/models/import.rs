@@ -156,11 +156,13 @@ fn structures_that_are_not_modelled_are_named() {
             r#"{"model_type":"gemma4_text","hidden_size":2304,"hidden_size_per_layer_input":256}"#.to_owned(),
             "for every layer (hidden_size_per_layer_input)",
         ),
-        (r#"{"model_type":"deberta","hidden_size":768}"#.to_owned(), "encoder"),
+        (r#"{"model_type":"deberta-v2","hidden_size":768,"conv_kernel_size":3}"#.to_owned(), "a convolution beside"),
         (
-            r#"{"model_type":"electra","architectures":["ElectraForMaskedLM"]}"#.to_owned(),
-            "an encoder instead of a decoder (model_type electra)",
+            r#"{"model_type":"esm","hidden_size":320,"num_hidden_layers":6,"num_attention_heads":20,"vocab_size":33}"#.to_owned(),
+            "positions that are not rotated",
         ),
+        (r#"{"model_type":"albert","hidden_size":768,"num_hidden_groups":2}"#.to_owned(), "groups of shared blocks"),
+        (r#"{"model_type":"modernbert","hidden_size":768,"norm_bias":true}"#.to_owned(), "norms with biases (norm_bias)"),
         (r#"{"model_type":"t5","is_encoder_decoder":true}"#.to_owned(), "encoder beside"),
         (r#"{"model_type":"clip_vision_model"}"#.to_owned(), "vision"),
         (r#"{"model_type":"zebra","image_size":224,"hidden_size":768}"#.to_owned(), "images or sound (image_size)"),
@@ -411,11 +413,12 @@ fn stray_key_value_heads_change_nothing() {
 #[test]
 fn each_family_is_recognised() {
     for family in families() {
-        // The library has no default for the experts of some.
+        // The library has no default for the experts of some, and none for proteins' letters.
         let experts = r#""n_routed_experts":8,"num_experts":8,"num_local_experts":8,"num_experts_per_tok":1"#;
         // One has to say which layers attend.
         let layers = if family.model_type() == "nemotron_h" { r#","layers_block_type":["mamba","mlp"]"# } else { "" };
-        let text = format!(r#"{{"model_type":"{}","num_hidden_layers":2,{experts}{layers}}}"#, family.model_type());
+        let letters = r#""vocab_size":33,"position_embedding_type":"rotary""#;
+        let text = format!(r#"{{"model_type":"{}","num_hidden_layers":2,{letters},{experts}{layers}}}"#, family.model_type());
         let imported = read(&text);
         assert_eq!(imported.config.family, family);
         assert_eq!(row(&imported, "model_type").how, How::Read);

@@ -4,6 +4,8 @@
 pub mod published;
 pub mod random;
 
+mod encoder;
+
 use std::num::NonZeroU64;
 
 use headroom::config::{
@@ -148,6 +150,9 @@ pub fn serving_job(model: &ModelConfig, layout: ParallelLayout, edit: impl FnOnc
 pub fn parameters(config: &ModelConfig) -> u64 {
     let h = config.hidden_size;
     let norm = norm_parameters(config);
+    if config.encoder.is_some() {
+        return encoder::parameters(config, norm, |layer| layer_parameters(config, layer, norm));
+    }
     let layers: u64 = (0..config.num_hidden_layers).map(|layer| layer_parameters(config, layer, norm)).sum();
     let width = config.word_embed_proj_dim.unwrap_or(h);
     let embedding = config.vocab_size * width;
@@ -164,14 +169,6 @@ pub fn parameters(config: &ModelConfig) -> u64 {
     }
     if config.pooler {
         total += h * h + h;
-    }
-    if let Some(encoder) = config.encoder {
-        // Token types; a dense layer and a norm before the head.
-        total += encoder.type_vocab_size * h;
-        total += if encoder.head_transform { h * h + h + norm } else { 0 };
-        // An untied head's own bias stands beside the one that a tied head has.
-        let twice = !config.tie_word_embeddings && config.family.model_type() != "distilbert";
-        total += if twice { config.vocab_size } else { 0 };
     }
     if let Some(altup) = config.hybrid.as_ref().and_then(|hybrid| hybrid.altup.as_ref()) {
         // The table of layer embeddings, and what the model's own becomes such by; what leads into each stream but one and out of it.
@@ -266,6 +263,8 @@ fn mixer_parameters(h: u64, mixer: &Mixer) -> u64 {
 
 fn norm_parameters(config: &ModelConfig) -> u64 {
     match (config.normalization, config.family.model_type()) {
+        // Without biases.
+        (Normalization::LayerNorm, "modernbert") => config.hidden_size,
         (Normalization::LayerNorm, _) => 2 * config.hidden_size,
         // Without a scale.
         (Normalization::RmsNorm, "nanochat") => 0,

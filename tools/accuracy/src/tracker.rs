@@ -25,16 +25,25 @@ pub fn kept_alive(job: &Job) -> u64 {
 pub fn held_by_hooks(job: &Job) -> Option<u64> {
     let run = job.training()?;
     let model = job.model();
-    // DistilBERT's blocks add the residual themselves.
-    if model.encoder.is_none() || model.family.model_type() == "distilbert" {
+    let kind = model.family.model_type();
+    // DeBERTa's blocks hold most when their attention runs again, before any gradient has come.
+    let again = kind == "deberta-v2" && run.recompute == Recompute::Full;
+    if model.encoder.is_none() || again || ADD_RESIDUALS_THEMSELVES.contains(&kind) {
         return None;
     }
     let bits = if run.precision == TrainingPrecision::Fp32 { 32 } else { 16 };
-    let held = job.micro_batch_size() * run.seq_length * model.hidden_size * bits / 8;
+    // Where `gelu` is written out the peak lies in its backward, while the gradient of what the second half's module is given is held.
+    let written = model.family.modules().encoder.writes_gelu;
+    let width = if written { model.intermediate_size } else { model.hidden_size };
+    let held = job.micro_batch_size() * run.seq_length * width * bits / 8;
     let timeline = estimate(job).timeline?;
     let blocks = timeline.stretches.iter().filter(|stretch| stretch.phase == Phase::Backward && stretch.layer.is_some());
     blocks.map(|stretch| stretch.peak.into_iter().map(|bytes| bytes.0).sum::<u64>() + held).max()
 }
+
+/// Encoders whose blocks have no modules that take a half's output and the residual.
+const ADD_RESIDUALS_THEMSELVES: [&str; 8] =
+    ["distilbert", "eurobert", "nomic_bert", "gte", "jina_embeddings_v3", "modernbert", "mpnet", "albert"];
 
 /// The optimizer whose first step on split parameters was looked through.
 const LOOKED_THROUGH: &str = "adamw";

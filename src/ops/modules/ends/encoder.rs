@@ -2,7 +2,8 @@
 //! layer before the output head, and a loss over the tokens that are masked.
 
 use super::Ends;
-use crate::config::PositionIds;
+use super::beside::Beside;
+use crate::config::{AddedParts, AttentionKernel, HeadWidth, HiddenAct, PositionBuffers, PositionIds, TokenMask};
 use crate::ops::modules::mlp::Activation;
 use crate::ops::modules::norm::Norm;
 use crate::ops::modules::{Build, Linear};
@@ -23,9 +24,12 @@ impl Transform {
     /// Declares its parameters.
     pub fn new(build: &Build<'_>) -> Self {
         build.tape.at("Layer before the output head", sources::PYTORCH_AUTOGRAD);
-        let h = build.with.h();
-        let dense = build.linear(("dense weight", Some("dense bias")), (h, h), build.shapes.hidden);
-        Self { dense, act: Activation::new(build), norm: Norm::new(build, h, build.shapes.rows) }
+        let (h, own) = (build.with.h(), build.model().family.modules().encoder);
+        let width = head_width(build);
+        let form = build.tape.form([build.with.b(), build.with.s(), width]);
+        let dense = build.linear(("dense weight", own.head_bias.then_some("dense bias")), (width, h), form);
+        let act = if own.head_takes_gelu { Activation::of(HiddenAct::Gelu) } else { Activation::new(build) };
+        Self { dense, act, norm: Norm::new(build, width, build.shapes.rows) }
     }
 
     /// The output head's input.
@@ -35,6 +39,74 @@ impl Transform {
         let hidden = self.act.run(&{ hidden });
         self.norm.run(&{ hidden })
     }
+}
+
+/// Parts that encoders alone have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OfEncoder {
+    /// It is an encoder.
+    pub encodes: bool,
+    pub token_types: Option<TokenTypes>,
+    /// Tables that are embedded beside tokens, their types and positions.
+    pub beside: Option<Beside>,
+    /// Into the model's width, behind the embedding's norm.
+    pub widening: Option<Linear>,
+    /// Before the head.
+    pub transform: Option<Transform>,
+    /// Added behind the head's product.
+    pub head_bias: Option<Param>,
+    /// The first token goes through it beside the output head.
+    pub pooler: Option<[Param; 2]>,
+    /// Layers look around on a window that is shorter than the text, and add a mask to scores.
+    pub windows: bool,
+}
+
+impl OfEncoder {
+    /// Declares the parts of the embedding, where it is `first`.
+    pub fn new(build: &Build<'_>, first: bool) -> Self {
+        let (with, model) = (build.with, build.model());
+        let slide = (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer));
+        let shorter = model.sliding_window.is_some_and(|window| with.seq_length >= window / 2);
+        Self {
+            encodes: model.encoder.is_some(),
+            token_types: if first { TokenTypes::new(build) } else { None },
+            beside: if first { Beside::new(build) } else { None },
+            widening: if first { widening(build) } else { None },
+            transform: None,
+            head_bias: None,
+            pooler: None,
+            windows: with.attention == AttentionKernel::Standard && slide && shorter,
+        }
+    }
+}
+
+/// Whether an encoder's embedding has a width of its own.
+pub(super) fn has_own_width(build: &Build<'_>) -> bool {
+    build.model().encoder.is_some_and(|encoder| encoder.embedding_size > 0)
+}
+
+/// Width of embedded tokens, their types and positions.
+pub(super) fn embedding_width(build: &Build<'_>) -> Dim {
+    let own = build.model().encoder.map_or(0, |encoder| encoder.embedding_size);
+    if own > 0 { Dim("embedding_size", own) } else { build.with.h() }
+}
+
+/// Width of what the output head multiplies.
+pub(super) fn head_width(build: &Build<'_>) -> Dim {
+    match build.model().family.modules().encoder.head_width {
+        HeadWidth::OfHidden => build.with.h(),
+        HeadWidth::OfEmbedding => embedding_width(build),
+        HeadWidth::Own => Dim("output_embedding_size", build.model().encoder.map_or(0, |encoder| encoder.own[0])),
+    }
+}
+
+/// From the embedding's width to the model's.
+fn widening(build: &Build<'_>) -> Option<Linear> {
+    let model = build.model();
+    let always = model.encoder.is_some() && model.family.modules().encoder.always_widens;
+    build.tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+    let names = ("weight into the model's width", Some("bias into the model's width"));
+    (always || has_own_width(build)).then(|| build.linear(names, (build.with.h(), embedding_width(build)), build.shapes.hidden))
 }
 
 /// The table of token types.
@@ -50,13 +122,14 @@ impl TokenTypes {
     pub fn new(build: &Build<'_>) -> Option<Self> {
         let (model, tape) = (build.model(), build.tape);
         let rows = Dim("type_vocab_size", model.encoder.map_or(0, |encoder| encoder.type_vocab_size));
+        let modules = model.family.modules();
+        let embedded = tape.form([build.with.b(), build.with.s(), embedding_width(build)]);
         (rows.1 > 0).then(|| Self {
-            table: build.parameter("token type embedding", [rows, build.with.h()]),
-            types: if model.family.modules().position_ids == PositionIds::FromTokens {
-                [build.shapes.tokens, build.shapes.hidden]
+            table: build.parameter("token type embedding", [rows, embedding_width(build)]),
+            types: if modules.encoder.makes_types || modules.position_ids == PositionIds::FromTokens {
+                [build.shapes.tokens, embedded]
             } else {
-                let shared = tape.form([build.with.s()]);
-                [shared, tape.form_like(shared, build.shapes.hidden)]
+                [tape.form([build.with.s()]), embedded]
             },
         })
     }
@@ -71,8 +144,9 @@ impl TokenTypes {
 impl Ends {
     /// The buffers of all positions there are, and of as many token types, that encoders register.
     pub(super) fn buffers_of_positions<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
-        let positions = matches!(self.modules.position_ids, PositionIds::Buffer | PositionIds::FromTokens);
-        let names = [(positions, "position ids"), (positions && self.token_types.is_some(), "token types")];
+        let kept = if self.own.encodes { self.modules.encoder.buffers } else { PositionBuffers::None };
+        let types = kept == PositionBuffers::OfPositionsAndTypes && self.own.token_types.is_some();
+        let names = [(kept != PositionBuffers::None, "position ids"), (types, "token types")];
         let there = names.into_iter().filter(|(there, _)| *there);
         there.map(|(_, name)| tape.constant(name, self.forms.all_positions, DType::Int64)).collect()
     }
@@ -84,16 +158,72 @@ impl Ends {
         (mut hidden, places): (Var<'t>, Option<Var<'t>>),
         held: &mut Vec<Var<'t>>,
     ) -> Var<'t> {
-        if let Some(types) = self.token_types {
+        let added = self.modules.encoder.added;
+        if let Some(types) = self.own.token_types {
             let types = types.run(tape);
-            hidden = hidden.add(types).named("embedded tokens");
+            let in_place = added == AddedParts::AllInPlace;
+            hidden = if in_place { hidden.add_in_place(&types) } else { hidden.add(types).named("embedded tokens") };
             held.clear();
         }
         if let Some(places) = places {
             held.push(places.clone());
-            hidden = hidden.add(places).named("embedded tokens");
+            let in_place = added != AddedParts::Anew;
+            hidden = if in_place { hidden.add_in_place(&places) } else { hidden.add(places).named("embedded tokens") };
         }
         hidden
+    }
+
+    /// Embedded tokens in the model's width. The embedding is a module of its own, and lets go of what it made when it returns.
+    pub(super) fn of_the_models_width<'t>(&self, tape: &'t Tape, hidden: Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
+        if self.own.encodes && self.modules.encoder.embeds_in_module {
+            held.clear();
+        }
+        if self.own.encodes && self.modules.encoder.mask != TokenMask::None {
+            held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Fp32));
+            if self.own.token_types.is_none() {
+                held.push(tape.constant("types of tokens", self.shapes.tokens, DType::Int64));
+            }
+        }
+        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+        match &self.own.widening {
+            Some(widening) => widening.run(&{ hidden }).named("embedded tokens"),
+            None => hidden,
+        }
+    }
+
+    /// The pooler's output for the first tokens, where there is one. No gradient comes back from it.
+    pub(super) fn pooled<'t>(&self, tape: &'t Tape, hidden: &Var<'t>) -> Option<Var<'t>> {
+        let cast = self.own.pooler?.map(|parameter| tape.weight(parameter));
+        let format = tape.multiplies_in(hidden.dtype());
+        drop(cast);
+        Some(tape.constant("pooled output", self.forms.pooled, format))
+    }
+
+    /// The format of masks: that of the embedding module's output, of which the dense layer into the model's width is a part in some.
+    pub(super) fn format_of_masks(&self, embedded: DType, hidden: &Var<'_>) -> DType {
+        if self.own.encodes && !self.modules.encoder.always_widens { hidden.dtype() } else { embedded }
+    }
+
+    /// The mask that an encoder adds to scores of layers that see everything, and of sliding ones.
+    ///
+    /// Of ones that the tracker's tensors do not hold, transformers makes a mask; of real ones it sees that none is needed.
+    pub(super) fn mask_of_tokens<'t>(&self, tape: &'t Tape, dtype: DType) -> [Option<Var<'t>>; 2] {
+        let made = |name| tape.constant(name, self.forms.mask, dtype);
+        match self.modules.encoder.mask {
+            TokenMask::Ones if !tape.is_cuda() && self.eager => {
+                let mask = made("mask of tokens");
+                [Some(mask.clone()), Some(mask)]
+            }
+            TokenMask::OfPairs => {
+                let mask = tape.constant("mask of pairs", self.forms.mask, DType::Fp32);
+                [Some(mask.clone()), Some(mask)]
+            }
+            TokenMask::Added => {
+                let mask = tape.constant("mask of tokens", self.shapes.tokens, dtype);
+                [Some(mask.clone()), Some(mask)]
+            }
+            TokenMask::None | TokenMask::Ones => [None, self.own.windows.then(|| made("mask of windows"))],
+        }
     }
 
     /// Numbers of the positions: those of a buffer take no memory of their own.
@@ -101,7 +231,7 @@ impl Ends {
         match self.modules.position_ids {
             PositionIds::FromMask | PositionIds::FromTokens => Self::position_ids(tape, self.shapes.tokens),
             PositionIds::Buffer => tape.constant("position ids", self.forms.nothing, DType::Int64),
-            PositionIds::Counted | PositionIds::ForModelAlone | PositionIds::BesideMask | PositionIds::Nowhere => {
+            PositionIds::Counted | PositionIds::BesideMask | PositionIds::Nowhere => {
                 Self::position_ids(tape, self.forms.positions)
             }
         }
@@ -110,9 +240,14 @@ impl Ends {
     /// `CrossEntropyLoss` over all tokens: in the format of logits, or in fp32 under autocast, and without a shift. The labels are given.
     pub(super) fn of_all_tokens<'t>(&self, tape: &'t Tape, (hidden, labels): (Var<'t>, Var<'t>), head: &Linear) -> Var<'t> {
         let logits = self.logits(&hidden, head);
-        let log_probabilities = logits.clone().for_loss().apply(LOG_SOFTMAX);
+        let given = if self.modules.encoder.loss_in_fp32 {
+            logits.clone().cast_as(DType::Fp32, "logits in fp32")
+        } else {
+            logits.clone().for_loss()
+        };
+        let log_probabilities = given.clone().apply(LOG_SOFTMAX);
         let loss = tape.nll_loss(log_probabilities, labels, self.shapes.scalar);
-        drop((logits, hidden));
+        drop((given, logits, hidden));
         loss
     }
 }

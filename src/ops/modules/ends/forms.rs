@@ -1,5 +1,6 @@
 //! Shapes of tables, masks and labels.
 
+use super::encoder::{embedding_width, has_own_width};
 use super::factors;
 use crate::config::RotaryTables;
 use crate::ops::modules::{Build, half, keys};
@@ -40,6 +41,12 @@ pub(super) struct Forms {
     pub shifted: [Form; 3],
     /// `[b]`.
     pub sequences: Form,
+    /// `[b, s, 4]`.
+    pub boxes: Form,
+    /// `[b, h]`.
+    pub pooled: Form,
+    /// `[b, s, e]`, where an encoder's embedding has a width of its own.
+    pub embedded: Option<Form>,
 }
 
 impl Forms {
@@ -62,7 +69,7 @@ impl Forms {
         };
         Self {
             positions: tape.form([s]),
-            all_positions: tape.form([Dim("position_rows", model.position_rows)]),
+            all_positions: tape.form([Dim("position_rows", model.position_rows.max(model.max_position_embeddings))]),
             nothing: tape.form([Dim("nothing", 0)]),
             rotary: rotary(width),
             sliding_rotary: rotary(if model.family.modules().other_heads_rotate_whole { model.head_dim } else { width }),
@@ -83,6 +90,9 @@ impl Forms {
             shifted: [tape.form([b, shorter, with.vocab_part()]), tape.form([b, shorter]), tape.form([b, shorter, with.h()])],
             padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
             sequences: tape.form([b]),
+            boxes: tape.form([b, s, Dim("edges", 4)]),
+            pooled: tape.form([b, with.h()]),
+            embedded: has_own_width(build).then(|| tape.form([b, s, embedding_width(build)])),
         }
     }
 }

@@ -36,6 +36,10 @@ impl Ends {
             head.run(hidden)
         };
         logits = logits.named("logits");
+        if let Some(bias) = self.own.head_bias {
+            let bias = hidden.tape().read(bias);
+            logits = logits.add(bias).named("logits");
+        }
         if self.soft_cap {
             logits = logits.apply(SCALE);
             logits = logits.apply(TANH);

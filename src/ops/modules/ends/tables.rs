@@ -90,15 +90,6 @@ impl Ends {
         tables
     }
 
-    /// Positions as blocks are given them; where the model alone looks at them, it holds them.
-    pub(super) fn given_to_blocks<'t>(&self, positions: Option<Var<'t>>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>> {
-        if self.modules.position_ids != PositionIds::ForModelAlone {
-            return positions;
-        }
-        held.extend(positions);
-        None
-    }
-
     /// Tables of three grids of positions, of which the others' columns are written into the first's (`Qwen3_5TextRotaryEmbedding`).
     fn rotary_of_grids<'t>(&self, tape: &'t Tape, dtype: DType, grids: Form) -> (Var<'t>, Var<'t>) {
         let _angles = tape.constant("angles", grids, FP32);
@@ -120,12 +111,11 @@ impl Ends {
         // The mask of all tokens stays, where positions are not counted from it, too; rows are moved by two.
         let mask = || tape.constant("tokens that are no padding", self.shapes.tokens, FP32);
         let moved = |form| tape.constant("rows of positions", form, DType::Int64);
-        let of_all = tape.form_like(self.forms.positions, self.shapes.hidden);
+        let embedded = self.forms.embedded.unwrap_or(self.shapes.hidden);
+        let of_all = tape.form_like(self.forms.positions, embedded);
         let places = match self.modules.position_ids {
-            PositionIds::Counted | PositionIds::ForModelAlone | PositionIds::Buffer | PositionIds::Nowhere => {
-                tape.embedding(ids.clone(), table, of_all)
-            }
-            PositionIds::FromTokens => tape.embedding(ids.clone(), table, self.shapes.hidden),
+            PositionIds::Counted | PositionIds::Buffer | PositionIds::Nowhere => tape.embedding(ids.clone(), table, of_all),
+            PositionIds::FromTokens => tape.embedding(ids.clone(), table, embedded),
             PositionIds::FromMask => {
                 held.push(mask());
                 tape.embedding(moved(self.shapes.tokens), table, self.shapes.hidden)

@@ -58,7 +58,7 @@ fields! { $
     /// A norm behind attention and one behind feed-forward, beside those before them; few parameters.
     UsePostNorm("use-post-norm", "use_post_norm", "Norms behind each half").flag().of_file(),
     /// Rows of a table that says which part of its input a token belongs to; few parameters.
-    TypeVocabSize("type-vocab-size", "type_vocab_size", "Token types").whole(1..=10_000).step(1).of_file(),
+    TypeVocabSize("type-vocab-size", "type_vocab_size", "Token types").whole(1..=10_000).step(1).optional().of_file(),
     /// A token sees those before it alone, as in a decoder; otherwise every token sees all.
     IsDecoder("is-decoder", "is_decoder", "Used as a decoder").flag().of_file(),
     /// Of so many layers the last one sees the whole text, the others their window.
@@ -174,4 +174,65 @@ fields! { $
         .number(0.0..=100.0).of_file(),
     /// The adjusted feed-forward size is rounded up to a multiple of it.
     FeedForwardMultiple("block-multiple-of", "block_multiple_of", "Multiple of the adjusted size").whole(1..=LENGTH).step(64).of_file(),
+    /// Width of the embedding, which a dense layer brings to the hidden size.
+    EmbeddingSize("embedding-size", "embedding_size", "Embedding width").whole(1..=SIZE).step(64).optional().of_file(),
+    /// Width of the embedding, which a dense layer brings to the hidden size.
+    InputEmbeddingSize("input-embedding-size", "input_embedding_size", "Embedding width").whole(1..=SIZE).step(64).of_file(),
+    /// Width of what the output head multiplies.
+    OutputEmbeddingSize("output-embedding-size", "output_embedding_size", "Width before the head").whole(1..=SIZE).step(64).of_file(),
+    /// Tokens that a local layer looks around on, half of them to either side.
+    LocalAttention("local-attention", "local_attention", "Window of local layers").whole(1..=LENGTH).step(64).of_file(),
+    /// Of so many layers one sees the whole text.
+    GlobalAttentionEvery("global-attn-every-n-layers", "global_attn_every_n_layers", "Global layers: one in").whole(1..=10_000).step(1).of_file(),
+    /// Distances between tokens that have a learned bias of their own.
+    RelativeBuckets("relative-attention-num-buckets", "relative_attention_num_buckets", "Classes of distance").whole(1..=SIZE).step(1).of_file(),
+    /// Rows of the table of sounds.
+    SoundRows("pronunciation-vocab-size", "pronunciation_vocab_size", "Sounds").whole(1..=SIZE).step(1).of_file(),
+    /// Width of embedded sounds.
+    SoundWidth("pronunciation-embed-dim", "pronunciation_embed_dim", "Width of sounds").whole(1..=SIZE).step(64).of_file(),
+    /// Rows of the table of shapes.
+    ShapeRows("shape-vocab-size", "shape_vocab_size", "Shapes").whole(1..=SIZE).step(1).of_file(),
+    /// Width of embedded shapes.
+    ShapeWidth("shape-embed-dim", "shape_embed_dim", "Width of shapes").whole(1..=SIZE).step(64).of_file(),
+    /// Rows of the tables of places in a page.
+    PagePositions("max-2d-position-embeddings", "max_2d_position_embeddings", "Places in a page").whole(1..=SIZE).step(1).of_file(),
+    /// A bias vector on the output head; very few parameters.
+    DecoderBias("decoder-bias", "decoder_bias", "Bias on the output head").flag().of_file(),
+    /// Positions are added to embedded tokens.
+    PositionBiasedInput("position-biased-input", "position_biased_input", "Positions in the input").flag().of_file(),
+    /// Scores hold products with embedded distances between tokens.
+    RelativeAttention("relative-attention", "relative_attention", "Scores of distances").flag().of_file(),
+    /// The longest distance that has an embedding; empty: the longest text.
+    MaxRelativePositions("max-relative-positions", "max_relative_positions", "Longest distance")
+        .whole(1..=LENGTH).step(64).optional().of_file(),
+    /// Classes of distances, each with an embedding; empty: every distance has one.
+    PositionBuckets("position-buckets", "position_buckets", "Classes of distances").whole(1..=LENGTH).step(64).optional().of_file(),
+    /// Embedded distances go through the projections of queries and keys.
+    ShareAttKey("share-att-key", "share_att_key", "Shared projections").flag().of_file(),
+    /// The parts that embedded distances meet: c2p for queries, p2c for keys.
+    PosAttType("pos-att-type", "pos_att_type", "Products with distances").text(40).of_file(),
+    /// Whether embedded distances are normed: layer_norm.
+    NormRelEbd("norm-rel-ebd", "norm_rel_ebd", "Norm of distances").text(40).of_file(),
+    /// Tokens that the convolution beside attention sees; empty: there is none.
+    ConvKernelSize("conv-kernel-size", "conv_kernel_size", "Tokens of the convolution").whole(1..=LENGTH).step(1).optional().of_file(),
+    /// Tokens that the convolution beside attention sees; empty: there is none.
+    ConvWindow("conv-window", "conv_window", "Tokens of the convolution").whole(1..=LENGTH).step(1).optional().of_file(),
+    /// Rows of the table of entities.
+    EntityRows("entity-vocab-size", "entity_vocab_size", "Entities").whole(1..=SIZE).step(1).of_file(),
+    /// Width of embedded entities.
+    EntityWidth("entity-emb-size", "entity_emb_size", "Width of entities").whole(1..=SIZE).step(64).of_file(),
+    /// Rows of the tables of token types.
+    TypeRows("type-vocab-sizes", "type_vocab_sizes", "Token types of tables").text(80).of_file(),
+    /// Languages that have an adapter, with bars between.
+    Languages("languages", "languages", "Languages").text(1200).of_file(),
+    /// An adapter is narrower than the model by this factor.
+    AdapterReduction("adapter-reduction-factor", "adapter_reduction_factor", "Narrowing of adapters").whole(1..=SIZE).step(1).of_file(),
+    /// Languages have an embedding each.
+    UseLangEmb("use-lang-emb", "use_lang_emb", "Embedded languages").flag().of_file(),
+    /// Languages of the model.
+    NumLanguages("n-langs", "n_langs", "Languages").whole(1..=SIZE).step(1).of_file(),
+    /// How positions enter an encoder of proteins: rotary.
+    PositionEmbeddingType("position-embedding-type", "position_embedding_type", "Positions").text(40).of_file(),
+    /// Masked tokens are dropped, and the others scaled up.
+    TokenDropout("token-dropout", "token_dropout", "Masked tokens dropped").flag().of_file(),
 }

@@ -1,0 +1,167 @@
+//! The facts that encoders alone have.
+
+use super::ImportError;
+use super::reader::{MAX_POSITIONS, MAX_SIZE, Reader, whole};
+use super::value::Value;
+use crate::config::{EmbeddedParts, Encoder, ModelConfig, OWN_SIZES};
+use crate::models::{FamilySpec, OwnSizes, Refused};
+
+/// The facts that encoders alone have.
+pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
+    let Some(own) = kind.encoder else { return Ok(()) };
+    for (key, refused, what) in kind.refuses {
+        let refused = match (refused, file.peek(key)) {
+            (Refused::Is(yes), Some(Value::Bool(stated))) => yes == stated,
+            (Refused::Above(most), Some(Value::Whole(stated))) => stated > most,
+            (Refused::Is(_) | Refused::Above(_), _) => false,
+        };
+        if refused {
+            return Err(ImportError::not_modelled(format!("{what} ({key})")));
+        }
+        file.without_effect(&[key]);
+    }
+    config.pooler = kind.modules.encoder.pools;
+    let type_vocab_size = types(file, own.type_vocab_size)?;
+    let is_decoder = file.rare_flag("is_decoder", own.is_decoder)?;
+    let embedding = kind.embedding_size.map(|(key, default)| own_size(file, key, default)).transpose()?;
+    let embedding_size = embedding.filter(|width| *width != config.hidden_size).unwrap_or(0);
+    let mut encoder = Encoder { is_decoder, type_vocab_size, embedding_size, ..own };
+    for (size, (key, default)) in encoder.own.iter_mut().zip(kind.own_sizes) {
+        *size = own_size(file, key, *default)?;
+    }
+    match kind.own_rule {
+        OwnSizes::Stated => {}
+        OwnSizes::TableTypes => encoder.own[0] = table_types(file)?,
+        OwnSizes::Adapters => encoder.own = adapters(file, config)?,
+        OwnSizes::Languages => encoder.own[0] = languages(file)?,
+        OwnSizes::DroppedTokens => encoder.own[0] = dropped(file)?,
+    }
+    config.tie_word_embeddings &= !kind.modules.encoder.never_ties;
+    if kind.modules.encoder.embedding == EmbeddedParts::WithEmbeddedDistances {
+        encoder.own = distances(file, config)?;
+    }
+    config.encoder = Some(encoder);
+    Ok(())
+}
+
+/// Rows of the table of token types. Kinds without types do not look at the key; others may say by 0 that there are none.
+fn types(file: &mut Reader<'_>, default: u64) -> Result<u64, ImportError> {
+    const KEY: &str = "type_vocab_size";
+    match file.peek(KEY) {
+        _ if default == 0 => Ok(0),
+        Some(Value::Whole(0)) => {
+            file.without_effect(&[KEY]);
+            file.asks(KEY, Value::Null, true);
+            Ok(0)
+        }
+        _ if file.has(KEY) && file.peek(KEY).is_none() => {
+            file.asks(KEY, Value::Null, true);
+            Ok(0)
+        }
+        _ => file.size_or(&[KEY], MAX_SIZE, default),
+    }
+}
+
+/// How distances between tokens enter scores (`relative_attention`): those that have an embedding, and whether it meets queries, meets
+/// keys, goes through the tokens' projections, and is normed. Without positions in the input there is no table of them.
+fn distances(file: &mut Reader<'_>, config: &mut ModelConfig) -> Result<[u64; OWN_SIZES], ImportError> {
+    if !file.rare_flag("position_biased_input", true)? {
+        config.position_rows = 0;
+    }
+    if !file.rare_flag("relative_attention", false)? {
+        file.without_effect(&["pos_att_type", "position_buckets", "max_relative_positions", "share_att_key", "norm_rel_ebd"]);
+        return Ok([0; OWN_SIZES]);
+    }
+    let most = positive(file, "max_relative_positions")?.unwrap_or(config.max_position_embeddings);
+    let span = positive(file, "position_buckets")?.unwrap_or(most);
+    let shares = file.rare_flag("share_att_key", false)?;
+    let words = words(file, "pos_att_type");
+    let has = |word: &str| u64::from(words.split('|').any(|own| own.trim() == word));
+    let norms = self::words(file, "norm_rel_ebd");
+    let normed = norms.split('|').any(|own| own.trim() == "layer_norm");
+    Ok([span.saturating_mul(2), has("c2p"), has("p2c"), u64::from(shares), u64::from(normed), 0, 0])
+}
+
+/// A number above 0; others say that there is none.
+fn positive(file: &mut Reader<'_>, key: &'static str) -> Result<Option<u64>, ImportError> {
+    match file.peek(key) {
+        Some(Value::OtherNumber(_) | Value::Whole(0)) | None => {
+            file.without_effect(&[key]);
+            file.asks(key, Value::Null, file.has(key));
+            Ok(None)
+        }
+        Some(_) => file.optional(&[key], MAX_POSITIONS),
+    }
+}
+
+/// Words in one text, or in a list.
+fn words(file: &mut Reader<'_>, key: &'static str) -> String {
+    let text = match file.peek(key) {
+        Some(Value::Text(text)) => text.to_lowercase(),
+        Some(Value::List(items)) => {
+            let words = items.iter().filter_map(|item| if let Value::Text(word) = item { Some(word.as_str()) } else { None });
+            words.collect::<Vec<_>>().join("|")
+        }
+        _ => String::new(),
+    };
+    file.without_effect(&[key]);
+    file.asks(key, Value::Text(text.clone()), file.has(key));
+    text
+}
+
+/// A size that a family's own modules know; null says that there is none.
+fn own_size(file: &mut Reader<'_>, key: &'static str, default: u64) -> Result<u64, ImportError> {
+    if file.peek(key).is_none() && (default == 0 || file.has(key)) {
+        file.without_effect(&[key]);
+        file.asks(key, Value::Null, file.has(key));
+        return Ok(0);
+    }
+    file.size_or(&[key], MAX_SIZE, default)
+}
+
+/// Rows of seven tables of token types together.
+fn table_types(file: &mut Reader<'_>) -> Result<u64, ImportError> {
+    const KEY: &str = "type_vocab_sizes";
+    let sizes = match file.peek(KEY) {
+        Some(Value::List(sizes)) => {
+            let sizes = sizes.iter().map(|size| whole(KEY, size, MAX_SIZE)).collect::<Result<Vec<u64>, _>>()?;
+            sizes.iter().map(u64::to_string).collect::<Vec<_>>().join("|")
+        }
+        Some(Value::Text(sizes)) => sizes.clone(),
+        _ => "3|256|256|2|256|256|10".to_owned(),
+    };
+    file.without_effect(&[KEY]);
+    let rows = sizes.split('|').filter_map(|size| size.trim().parse::<u64>().ok()).sum();
+    file.asks(KEY, Value::Text(sizes), file.has(KEY));
+    Ok(rows)
+}
+
+/// Adapters of languages: their columns together, and how many there are.
+fn adapters(file: &mut Reader<'_>, config: &ModelConfig) -> Result<[u64; OWN_SIZES], ImportError> {
+    let languages = match words(file, "languages") {
+        none if none.is_empty() => 1,
+        some => u64::try_from(some.split('|').count()).unwrap_or(1),
+    };
+    let reduction = file.size_or(&["adapter_reduction_factor"], MAX_SIZE, 2)?;
+    let columns = (config.hidden_size / reduction.max(1)).saturating_mul(languages);
+    let mut own = [0; OWN_SIZES];
+    (own[0], own[1]) = (columns, languages);
+    Ok(own)
+}
+
+/// Languages that have an embedding: none of a model of one.
+fn languages(file: &mut Reader<'_>) -> Result<u64, ImportError> {
+    let used = file.rare_flag("use_lang_emb", true)?;
+    let count = file.size_or(&["n_langs"], MAX_SIZE, 1)?;
+    Ok(if used && count > 1 { count } else { 0 })
+}
+
+/// 1 where masked tokens are dropped. Its positions are rotated in the files that are modelled.
+fn dropped(file: &mut Reader<'_>) -> Result<u64, ImportError> {
+    const KEY: &str = "position_embedding_type";
+    if file.peek(KEY) != Some(&Value::Text("rotary".to_owned())) {
+        return Err(ImportError::not_modelled(format!("positions that are not rotated ({KEY})")));
+    }
+    file.done_with(&[KEY]);
+    Ok(u64::from(file.rare_flag("token_dropout", false)?))
+}

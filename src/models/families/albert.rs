@@ -1,0 +1,30 @@
+//! `albert` (transformers 5.23, `models/albert`): BERT with an embedding of its own width, and one block that runs in every layer.
+
+use crate::models::prelude::*;
+
+/// `albert`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["albert"],
+    class: "Albert",
+    labels: &[("albert", "ALBERT")],
+    modules: &Modules {
+        model_type: "albert",
+        choice: FamilyChoice { rank: 76, word: "albert", label: "ALBERT" },
+        encoder: EncoderModules {
+            always_widens: true,
+            head_width: HeadWidth::OfEmbedding,
+            runs_again: false,
+            shares_blocks: true,
+            ..EncoderModules::PLAIN
+        },
+        ..*super::bert::FAMILY.modules
+    },
+    sizes: Sizes::of([4096, 16_384], 12, 64, 30_000, 512),
+    act: HiddenAct::GeluNew,
+    embedding_size: Some(("embedding_size", 128)),
+    refuses: &[
+        ("num_hidden_groups", Refused::Above(1), "several groups of shared blocks"),
+        ("inner_group_num", Refused::Above(1), "groups of several blocks"),
+    ],
+    ..super::bert::FAMILY
+};

@@ -1,0 +1,90 @@
+//! The begin of the model's `forward`: embedded tokens, and the tables that blocks read.
+
+use super::{Embedded, Ends};
+use crate::config::{EmbeddingScale, LinearBiases, PositionIds, RotaryTables};
+use crate::ops::modules::{FP32, Tables};
+use crate::ops::tape::{Form, SCALE, Tape, Var};
+use crate::sources;
+use crate::units::DType;
+
+impl Ends {
+    /// Embedded tokens with the tables of the step: `dtype` is the embedding's format, and `held` what `forward` holds.
+    pub(super) fn with_tables<'t>(
+        &self,
+        tape: &'t Tape,
+        (hidden, dtype): (Var<'t>, DType),
+        (positions, ids): (Option<Var<'t>>, &Var<'t>),
+        (own_input, mut held): (Option<Var<'t>>, Vec<Var<'t>>),
+    ) -> Embedded<'t> {
+        let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
+        let distances = self.embedded_distances(tape);
+        let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype())).or_else(|| self.biases_of_distances(tape));
+        let searches = positions.is_some();
+        if searches && !self.bidirectional {
+            self.looks_for_packed_texts(tape);
+        }
+        let dtype = self.format_of_masks(dtype, &hidden);
+        let counts = self.modules.position_ids != PositionIds::Nowhere;
+        let masks = self.eager && !self.bidirectional && counts;
+        let mut mask = masks.then(|| self.causal_mask(tape, dtype, self.slides));
+        if beside && alibi.is_some() && mask.is_some() {
+            held.push(tape.constant("tokens that are no padding", self.shapes.tokens, DType::Int64));
+            mask = Some(tape.constant("linear biases and causal mask", self.shapes.scores, dtype));
+        }
+        if searches && !self.bidirectional && self.kinds_of_masks > 1 {
+            self.looks_for_packed_texts(tape);
+        }
+        let [whole, windows] =
+            if self.own.encodes && self.bidirectional { self.mask_of_tokens(tape, dtype) } else { [None, None] };
+        mask = mask.or(whole);
+        let sliding = if self.own.encodes && self.bidirectional {
+            windows
+        } else if masks && self.kinds_of_masks > 1 {
+            Some(self.causal_mask(tape, dtype, true))
+        } else {
+            mask.clone()
+        };
+        let (hidden, streams) = match &self.streams {
+            Some(streams) if self.first => streams.spread(hidden, &mut held),
+            _ => (hidden, Vec::new()),
+        };
+        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+        let format = if self.modules.rotary_tables == RotaryTables::InFp32 { FP32 } else { dtype };
+        let rotary = self.rotary.then(|| self.rotary(tape, format, self.forms.rotary));
+        let again = self.two_tables.then(|| self.rotary(tape, format, self.forms.sliding_rotary));
+        let (alibi, positions) = match distances {
+            Some((embedded, distances)) => (embedded, Some(distances)),
+            None => (alibi, positions),
+        };
+        let whole = Tables { rotary, mask, alibi, positions, past: None, own_input, layer: None };
+        let whole_rotary = whole.rotary.clone();
+        let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
+        Embedded { hidden, tables: [whole, sliding], held, ids: ids.clone(), streams }
+    }
+
+    /// Embedded tokens, scaled where the model does so, and the format of the embedding; of a later stage what it receives.
+    pub(super) fn embedded_tokens<'t>(&self, tape: &'t Tape, ids: &Var<'t>, form: Form) -> (Var<'t>, DType) {
+        let mut embedded = if self.first {
+            let tokens = tape.embedding(ids.clone(), self.embedding, form);
+            if self.wanting && self.scale.is_none() { tokens.wanting() } else { tokens }
+        } else {
+            tape.received("hidden states from the stage before", self.shapes.hidden, self.received)
+        };
+        let dtype = embedded.dtype();
+        if self.first && self.modules.embedding_scale != EmbeddingScale::None {
+            // Gemma's factor is a buffer, which the product saves in the embedding's format.
+            let cast = self.scale.is_some_and(|format| format != embedded.dtype());
+            let factor = cast.then(|| tape.constant("embedding scale", self.shapes.scalar, embedded.dtype()));
+            embedded = match factor {
+                Some(factor) => embedded.mul(factor),
+                None => embedded.apply(SCALE),
+            };
+            embedded = embedded.named("embedded tokens");
+            if self.wanting && self.scale.is_some() {
+                // Gemma's embedding scales by itself.
+                embedded = embedded.wanting();
+            }
+        }
+        (embedded, dtype)
+    }
+}
