@@ -129,7 +129,7 @@ impl DeltaRule {
         let state = tape.constant("state", self.state, FP32);
         let core = tape.constant("output of the state", self.values.chunks, FP32);
         let query = query.clone().mul(sums.clone().apply(EXP));
-        let (key, ends) = self.to_the_end(tape, &key, &sums);
+        let (key, ends) = self.decayed_to_the_end(tape, &key, &sums);
         let core = self.scan(tape, (&query, &key, &values), (&read, &inside, &ends), (state, core), format);
         self.in_rows(core, format)
     }
