@@ -27,9 +27,7 @@ pub(super) fn mixer(
 ) -> Result<Mixer, ImportError> {
     let (kind, [heads, head, _, key, kernel]) = (states.kind, states.sizes);
     no_biases(file)?;
-    if matches!(file.peek("residual_in_fp32"), Some(Value::Bool(false))) && modules.residual_in_fp32 {
-        file.upper_bound("residual_in_fp32", &false, "The residual stream is counted in fp32.");
-    }
+    residual(file, modules);
     let hidden = config.hidden_size;
     let kimi = match file.peek("linear_attn_config") {
         Some(Value::Object(own)) => Some(own),
@@ -56,13 +54,7 @@ pub(super) fn mixer(
     mixer.conv_kernel =
         if kernel == 0 { 0 } else { file.size_or(&states.names(KERNEL), 1024, of_kimi("short_conv_kernel_size", kernel))? };
     match kind {
-        MixerKind::Lfm2 => {
-            if matches!(file.peek("use_expert_bias"), Some(Value::Bool(false))) {
-                let note = "A correction of the experts' scores is counted, which this model does not have.";
-                file.upper_bound("use_expert_bias", &false, note);
-            }
-            file.without_effect(&["use_expert_bias"]);
-        }
+        MixerKind::Lfm2 => correction(file),
         MixerKind::Minimax => {
             mixer = Mixer {
                 num_heads: config.num_attention_heads,
@@ -88,6 +80,22 @@ pub(super) fn mixer(
         }
     }
     Ok(mixer)
+}
+
+/// Experts without a correction of their scores take a little less than what is counted.
+fn correction(file: &mut Reader<'_>) {
+    if matches!(file.peek("use_expert_bias"), Some(Value::Bool(false))) {
+        let note = "A correction of the experts' scores is counted, which this model does not have.";
+        file.upper_bound("use_expert_bias", &false, note);
+    }
+    file.without_effect(&["use_expert_bias"]);
+}
+
+/// A residual stream that is not in fp32 takes a little less than what is counted.
+fn residual(file: &mut Reader<'_>, modules: &Modules) {
+    if matches!(file.peek("residual_in_fp32"), Some(Value::Bool(false))) && modules.residual_in_fp32 {
+        file.upper_bound("residual_in_fp32", &false, "The residual stream is counted in fp32.");
+    }
 }
 
 /// Heads with a state each, and the keys that they share.

@@ -328,22 +328,7 @@ impl Attention {
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", model.attention_output_bias.then_some("output bias"));
         let output = build.row(Part::Attention, names, (with.h(), of_values(heads)), build.shapes.hidden);
-        tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
-        let place = match model.family.modules().query_key_norm {
-            QueryKeyNorm::AfterTransposing => Place::Heads,
-            QueryKeyNorm::AfterRotation => Place::Rotated,
-            QueryKeyNorm::AllHeadsTogether => Place::Whole,
-            QueryKeyNorm::OnceAllAreMade => Place::RowsLater,
-            QueryKeyNorm::HeadByHead | QueryKeyNorm::OwnScales | QueryKeyNorm::OwnNorms => Place::Rows,
-        };
-        let norm = |heads: Dim| match place {
-            Place::Whole => Norm::new(build, columns(heads), build.shapes.rows),
-            _ => Norm::new(build, d, tape.form([with.b(), with.s(), heads])),
-        };
-        let norms = model.qk_norm.then(|| {
-            let query = norm(heads);
-            (place, query, if keys.is_some() { norm(kv) } else { query })
-        });
+        let norms = Self::norms(build, keys.is_some());
         let gate = Gate::new(build);
         let modules = model.family.modules();
         let last_norm = modules.norms_before_last_products.then(|| Norm::new(build, of_values(heads), build.shapes.rows));
@@ -382,6 +367,29 @@ impl Attention {
             several,
             rows,
         }
+    }
+
+    /// Norms of queries and keys, where there are some; a layer without keys of its own has none for them.
+    fn norms(build: &Build<'_>, of_keys: bool) -> Option<(Place, Norm, Norm)> {
+        let (with, model, tape) = (build.with, build.model(), build.tape);
+        let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
+        let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
+        tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
+        let place = match model.family.modules().query_key_norm {
+            QueryKeyNorm::AfterTransposing => Place::Heads,
+            QueryKeyNorm::AfterRotation => Place::Rotated,
+            QueryKeyNorm::AllHeadsTogether => Place::Whole,
+            QueryKeyNorm::OnceAllAreMade => Place::RowsLater,
+            QueryKeyNorm::HeadByHead | QueryKeyNorm::OwnScales | QueryKeyNorm::OwnNorms => Place::Rows,
+        };
+        let norm = |heads: Dim| match place {
+            Place::Whole => Norm::new(build, columns(heads), build.shapes.rows),
+            _ => Norm::new(build, d, tape.form([with.b(), with.s(), heads])),
+        };
+        model.qk_norm.then(|| {
+            let query = norm(heads);
+            (place, query, if of_keys { norm(kv) } else { query })
+        })
     }
 
     /// Keys and values: `2 · k · d` elements.

@@ -125,7 +125,7 @@ impl Decoder {
         let returns_probabilities = modules.returns_probabilities;
         let wide = modules.residual_in_fp32.then_some(build.format);
         let scales_branches = modules.scales_branches;
-        Self { scales_branches, wide, state, attention, mlp, norms, names, parallel, returns_probabilities }
+        Self { state, attention, mlp, norms, names, parallel, scales_branches, wide, returns_probabilities }
     }
 
     /// What attention, a state, or both side by side contribute. Blocks without either, and with a state that is only counted, run for

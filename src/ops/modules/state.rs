@@ -125,7 +125,7 @@ impl Sizes {
     }
 
     /// All columns into the state together.
-    pub fn into_state(&self, kind: MixerKind) -> Dim {
+    pub fn all_columns(&self, kind: MixerKind) -> Dim {
         let columns = self.projections(kind).iter().map(|(_, [columns, _])| columns.1).fold(0, u64::saturating_add);
         Dim("columns into the state", columns)
     }
@@ -238,7 +238,7 @@ impl State {
         let tokens = to_f64(with.seq_length) * to_f64(with.micro_batch_size);
         let over_state = 2.0 * products(kind) * tokens * (to_f64(mixer.inner()) * to_f64(width));
         parts[1].1 = parts[1].1 + Flops(over_state);
-        let made = build.tape.form([with.b(), with.s(), sizes.into_state(kind)]);
+        let made = build.tape.form([with.b(), with.s(), sizes.all_columns(kind)]);
         Self { parts, source, forms: [build.shapes.hidden, made] }
     }
 

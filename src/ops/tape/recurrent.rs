@@ -1,5 +1,6 @@
 //! Primitives of recurrences that run in chunks of tokens: padding, sums along tokens, triangular systems, products of many small
 //! matrices.
+#![expect(clippy::needless_pass_by_value, reason = "an operand lives until its operator has run, as a temporary does in Python")]
 
 use super::flops::Factors;
 use super::primitives::{Function, Save, wider};
@@ -93,7 +94,7 @@ impl Var<'_> {
     }
 }
 
-impl<'t> Var<'t> {
+impl Var<'_> {
     /// Seen with a dimension taken apart or two put together, so that backward sees it in parts again whatever the order in memory.
     pub fn in_parts(self, form: Form) -> Self {
         self.view_as(Rule::Pass, form)

@@ -129,7 +129,7 @@ impl DeltaRule {
         let state = tape.constant("state", self.state, FP32);
         let core = tape.constant("output of the state", self.values.chunks, FP32);
         let query = query.clone().mul(sums.clone().apply(EXP));
-        let (key, ends) = self.to_the_end(tape, &key, &sums);
+        let (key, ends) = self.decayed_to_the_end(tape, &key, &sums);
         let core = self.scan(tape, (&query, &key, &values), (&read, &inside, &ends), (state, core), format);
         self.in_rows(core, format)
     }
@@ -169,7 +169,7 @@ impl DeltaRule {
 
     /// Keys, decayed from their token to the end of the chunk, and each chunk's whole decay. No gradient comes back to them through a
     /// single chunk, so that none of its graph is left.
-    fn to_the_end<'t>(&self, tape: &'t Tape, key: &Var<'t>, sums: &Var<'t>) -> (Var<'t>, Var<'t>) {
+    fn decayed_to_the_end<'t>(&self, tape: &'t Tape, key: &Var<'t>, sums: &Var<'t>) -> (Var<'t>, Var<'t>) {
         if self.count == 1 {
             let exponentials = {
                 let _rest = tape.constant("rest of the decay", self.numbers.chunks, FP32);

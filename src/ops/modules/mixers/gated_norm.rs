@@ -16,7 +16,7 @@ impl GatedNorm {
         Self { weight: build.vector("scale", width), rows }
     }
 
-    pub fn run<'t>(&self, x: &Var<'t>, gate: &Var<'t>) -> Var<'t> {
+    pub fn run<'t>(self, x: &Var<'t>, gate: &Var<'t>) -> Var<'t> {
         let format = x.dtype();
         let wide = x.clone().cast_as(FP32, "norm input in fp32");
         let variance = wide.clone().apply(POWER).reduce(self.rows);

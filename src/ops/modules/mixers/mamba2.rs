@@ -72,7 +72,7 @@ impl Mamba2 {
         let all = Dim("columns of the convolution", mixer.conv_dim());
         let convolution = (build.parameter("convolution", [all, sizes.kernel]), Some(build.vector("convolution's bias", all)));
         tape.at("Projection into the state", source);
-        let columns = sizes.into_state(MixerKind::Mamba2);
+        let columns = sizes.all_columns(MixerKind::Mamba2);
         let made = tape.form([build.with.b(), build.with.s(), columns]);
         let input = build.linear(("columns into the state", None), (columns, sizes.hidden), made);
         tape.at("State", source);

@@ -27,7 +27,7 @@ pub(in super::super) struct ShortConv {
 impl ShortConv {
     pub fn new(build: &Build<'_>, mixer: &Mixer) -> Self {
         let (with, sizes, source) = (build.with, Sizes::of(build.with, mixer), source(mixer.kind));
-        let (b, s, columns) = (with.b(), with.s(), sizes.into_state(MixerKind::Lfm2));
+        let (b, s, columns) = (with.b(), with.s(), sizes.all_columns(MixerKind::Lfm2));
         build.tape.at("State", source);
         let weight = build.parameter("convolution of values", [sizes.inner, sizes.kernel]);
         build.tape.at("Projection into the state", source);
