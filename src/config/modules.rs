@@ -27,6 +27,10 @@ pub struct Modules {
     pub experts: ExpertModules,
     /// How queries and keys are rotated.
     pub rotation: RotationStyle,
+    /// Some layers see the tokens that an earlier one has chosen.
+    pub shares_indexed_tokens: bool,
+    /// How the indexer's queries and keys are rotated.
+    pub index_rotation: IndexRotation,
     /// Tables of rotary cosines and sines.
     pub rotary_tables: RotaryTables,
     /// Sliding layers have rotary tables of their own.
@@ -47,6 +51,8 @@ pub struct Modules {
     pub embedding_scale: EmbeddingScale,
     /// What gates attention's output before it is projected.
     pub gate: AttentionGate,
+    /// Attention is differential: what half of the heads see is taken from what the other half does.
+    pub differential: bool,
     /// Attention's output, and the inner values of the feed-forward layer, are normed before the last product of each.
     pub norms_before_last_products: bool,
     /// Queries are scaled before their product with keys, and the product once more.
@@ -99,6 +105,8 @@ impl Modules {
         feed_forward: FeedForwardStyle::Separate,
         experts: ExpertModules::PLAIN,
         rotation: RotationStyle::Whole,
+        shares_indexed_tokens: false,
+        index_rotation: IndexRotation::Halves,
         rotary_tables: RotaryTables::Whole,
         tables_for_each_kind: false,
         other_heads_rotate_whole: false,
@@ -109,6 +117,7 @@ impl Modules {
         position_ids: PositionIds::Counted,
         embedding_scale: EmbeddingScale::None,
         gate: AttentionGate::None,
+        differential: false,
         norms_before_last_products: false,
         scales_queries: false,
         softmax_in_fp32: true,
@@ -365,6 +374,15 @@ pub enum RotationStyle {
     RepeatedTables,
     /// The whole head: turned, then multiplied in fp32, with cosines and sines repeated in every block.
     RepeatedTablesInFp32,
+}
+
+/// How an indexer's queries and keys are rotated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexRotation {
+    /// By halves.
+    Halves,
+    /// By pairs of neighbours.
+    Pairs,
 }
 
 /// Tables of rotary cosines and sines.

@@ -43,6 +43,8 @@ pub struct ShapeRule {
     pub sinks: bool,
     /// Some layers may have heads of another shape, and values another width than keys.
     pub other_heads: bool,
+    /// An indexer chooses the tokens that attention sees.
+    pub indexer: bool,
     /// There are several residual streams.
     pub altup: bool,
     /// It is an encoder.
@@ -64,6 +66,7 @@ impl ShapeRule {
         may_norm_queries_and_keys: true,
         sinks: false,
         other_heads: false,
+        indexer: false,
         altup: false,
         encoder: false,
     };
@@ -75,8 +78,9 @@ impl ShapeRule {
     pub fn fits(&self, model: &ModelConfig) -> bool {
         let layers = match &model.hybrid {
             Some(hybrid) if self.altup => hybrid.has_streams_alone(),
+            Some(hybrid) if self.indexer => hybrid.has_indexer_alone(),
             Some(hybrid) => self.other_heads && hybrid.has_other_heads_alone(),
-            None => !self.altup,
+            None => !self.altup && !self.indexer,
         };
         layers
             && model.encoder.is_some() == self.encoder

@@ -15,7 +15,7 @@ pub(super) fn other_heads(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut
             no_inputs_of_layers(file, kind)?;
             (None, global(file, config, complement(&sliding, config.num_hidden_layers)?)?)
         }
-        Heads::OtherQueriesInWindow => match queries(file, config, sliding)? {
+        Heads::QueriesByLayer => match queries(file, config, sliding)? {
             Some(other) => (None, other),
             None => return Ok(()),
         },
@@ -101,10 +101,15 @@ fn queries(file: &mut Reader<'_>, config: &mut ModelConfig, layers: LayerSet) ->
         Some(Value::List(listed)) => {
             file.without_effect(&[KEY]);
             let listed = listed.iter().map(|heads| whole(KEY, heads, MAX_SIZE)).collect::<Result<Vec<u64>, _>>()?;
-            let of_sort = |sort: bool| slides.iter().zip(&listed).filter(move |(slides, _)| **slides == sort).map(|(_, heads)| *heads);
+            let of_sort =
+                |sort: bool| slides.iter().zip(&listed).filter(move |(slides, _)| **slides == sort).map(|(_, heads)| *heads);
             let sliding = of_sort(mixed).next().unwrap_or(all);
             let others = of_sort(!mixed).chain(of_sort(false)).any(|heads| heads != all && mixed);
-            if others || of_sort(mixed).any(|heads| heads != sliding) || listed.len() != slides.len() || (!mixed && sliding != all) {
+            if others
+                || of_sort(mixed).any(|heads| heads != sliding)
+                || listed.len() != slides.len()
+                || (!mixed && sliding != all)
+            {
                 return Err(ImportError::not_modelled(format!("numbers of query heads that follow no rule ({KEY})")));
             }
             file.asks(SLIDING, Value::Whole(sliding), mixed);
@@ -113,7 +118,7 @@ fn queries(file: &mut Reader<'_>, config: &mut ModelConfig, layers: LayerSet) ->
         _ if mixed => file.size_or_derived(&[SLIDING], all, "As in the layers that see the whole text.")?,
         _ => all,
     };
-    Ok(mixed.then(|| OtherHeads {
+    Ok(mixed.then_some(OtherHeads {
         layers,
         num_attention_heads: sliding,
         num_key_value_heads: config.num_key_value_heads,

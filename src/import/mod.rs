@@ -11,6 +11,7 @@ mod experts;
 mod guess;
 mod heads;
 mod hybrid;
+mod indexer;
 mod keys;
 mod label;
 mod layers;

@@ -30,23 +30,16 @@ pub const FAMILY: FamilySpec = FamilySpec {
     sizes: Sizes::of([8192, 22_528], 40, 64, 256_000, 8192).head(128),
     qk_norm: Flag::Is(false),
     window: Window::AllButEvery { period: 4, window: 4096 },
-    experts: Some(Experts {
-        may_share: true,
-        chosen_by: &["mlp_layer_types", "first_k_dense_replace"],
-        ..Experts::of(8, 2)
-    }),
+    experts: Some(Experts { may_share: true, chosen_by: &["mlp_layer_types", "first_k_dense_replace"], ..Experts::of(8, 2) }),
     dense_inner: Some(("prefix_dense_intermediate_size", 0)),
     only: &[
-        Only {
-            key: "expert_selection_fn",
-            values: &["softmax"],
-            otherwise: Otherwise::NotCounted,
-            unless: None,
-        },
+        Only { key: "expert_selection_fn", values: &["softmax"], otherwise: Otherwise::NotCounted, unless: None },
         Only {
             key: "rms_norm_eps",
             values: &["null"],
-            otherwise: Otherwise::UpperBound("Norms by the mean square are counted as those of mean and variance, which keep more."),
+            otherwise: Otherwise::UpperBound(
+                "Norms by the mean square are counted as those of mean and variance, which keep more.",
+            ),
             unless: None,
         },
         Only {

@@ -43,8 +43,14 @@ pub const FAMILY: FamilySpec = FamilySpec {
     output_bias: ATTENTION_BIAS,
     qk_norm: Flag::Is(true),
     window: Window::ListedOnly(512),
-    experts: Some(Experts { width: 512, shared_width: 512, first_dense: 1, chosen_by: &["mlp_layer_types"], ..Experts::of(256, 8) }),
-    heads: Some(Heads::OtherQueriesInWindow),
+    experts: Some(Experts {
+        width: 512,
+        shared_width: 512,
+        first_dense: 1,
+        chosen_by: &["mlp_layer_types"],
+        ..Experts::of(256, 8)
+    }),
+    heads: Some(Heads::QueriesByLayer),
     only: &[
         Only {
             key: "gating",

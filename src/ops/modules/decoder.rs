@@ -2,12 +2,12 @@
 //! norm behind each half, too (`models/gemma2/modeling_gemma2.py`); OLMo 2 has those alone (`models/olmo2/modeling_olmo2.py`).
 
 use super::attention::Attention;
-use super::deepseek::Latent;
+use super::deepseek::{Attended, Latent};
 use super::feed::FeedForward;
 use super::norm::Norm;
 use super::state::State;
 use super::{Block, Build, Cached, Tables};
-use crate::config::{BlockLayout, Feed, Keys, ModelConfig};
+use crate::config::{BlockLayout, Feed, Keys, LayerKind, ModelConfig};
 use crate::ops::builder::Lowering;
 use crate::ops::tape::{Tape, Var};
 use crate::ops::tensor::Dim;
@@ -21,17 +21,21 @@ enum Mixer {
 }
 
 impl Mixer {
-    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> Attended<'t> {
         match self {
-            Self::Heads(attention) => attention.run(tape, x, tables),
+            Self::Heads(attention) => {
+                let (output, weights) = attention.run(tape, x, tables);
+                (output, weights, None)
+            }
             Self::Latent(attention) => attention.run(tape, x, tables),
         }
     }
 }
 
 /// The tensors that a layer with heads, or one with latents, keeps of a token.
-pub(crate) fn cached(with: &Lowering) -> Cached {
-    with.model.mla.map_or_else(|| Attention::cached(with), Latent::cached)
+pub(crate) fn cached(with: &Lowering, kind: LayerKind) -> Cached {
+    let indexer = with.model.indexer().filter(|_| kind.indexed);
+    with.model.mla.map_or_else(|| Attention::cached(with), |mla| Latent::cached(mla, indexer))
 }
 
 /// One block of llama, mistral, qwen2, qwen3, mixtral, qwen3-moe, gpt-oss, or of a decoder put together from its fields.
@@ -84,7 +88,7 @@ impl Decoder {
         let kind = build.model().kind_of(layer);
         let state = build.model().mixer().filter(|_| kind.mixer).map(|mixer| State::new(build, mixer));
         let attention = (kind.keys != Keys::None).then(|| match build.model().mla {
-            Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla))),
+            Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla, kind))),
             None => Mixer::Heads(Box::new(Attention::new(build, kind.keys))),
         });
         let mlp = (kind.feed != Feed::None).then(|| FeedForward::new(build, layer));
@@ -106,11 +110,11 @@ impl Decoder {
     }
 
     /// Attention's contribution. Blocks without it, or with a state, run for their products alone: a job that trains them cannot be made.
-    fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> Attended<'t> {
         if let Some(state) = &self.state {
             state.run(tape);
         }
-        self.attention.as_ref().map_or_else(|| (x.clone(), None), |attention| attention.run(tape, x, tables))
+        self.attention.as_ref().map_or_else(|| (x.clone(), None, None), |attention| attention.run(tape, x, tables))
     }
 
     /// What the feed-forward layer adds; as for attention.
@@ -129,7 +133,7 @@ impl Decoder {
     /// Feed-forward beside attention, on the same input; one norm serves both where there is only one.
     fn side_by_side<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
         let normed = self.normed(tape, 0, hidden);
-        let (attention, _weights) = self.attend(tape, &normed, tables);
+        let (attention, ..) = self.attend(tape, &normed, tables);
         let attention = self.normed(tape, 2, &attention);
         let second = if self.norms[1].is_some() { self.normed(tape, 1, hidden) } else { normed };
         let (feed_forward, _beside) = self.feed(tape, &second);
@@ -158,7 +162,7 @@ impl Block for Decoder {
             return (self.side_by_side(tape, residual, tables), None);
         }
         let hidden = self.normed(tape, 0, residual);
-        let (hidden, weights) = self.attend(tape, &{ hidden }, tables);
+        let (hidden, weights, handed_on) = self.attend(tape, &{ hidden }, tables);
         let hidden = self.normed(tape, 2, &{ hidden });
         let hidden = residual.clone().add(hidden).named("attention residual");
         let residual = hidden;
@@ -167,6 +171,6 @@ impl Block for Decoder {
         let hidden = self.normed(tape, 3, &{ hidden });
         // What the feed-forward layer returns beside takes the place of the probabilities.
         let _beside = beside.or(weights);
-        (residual.add(hidden).named("block output"), None)
+        (residual.add(hidden).named("block output"), handed_on)
     }
 }

@@ -108,7 +108,10 @@ impl Attention {
         };
         x.tape().at("Query and key norm", sources::PYTORCH_AUTOGRAD);
         match place {
-            QueryKeyNorm::OwnScales | QueryKeyNorm::HeadByHead | QueryKeyNorm::OnceAllAreMade | QueryKeyNorm::AllHeadsTogether => {
+            QueryKeyNorm::OwnScales
+            | QueryKeyNorm::HeadByHead
+            | QueryKeyNorm::OnceAllAreMade
+            | QueryKeyNorm::AllHeadsTogether => {
                 norm.run(&x.view(if number == 0 { self.rows[0] } else { self.rows[1] })).swap(form, several)
             }
             QueryKeyNorm::AfterTransposing | QueryKeyNorm::AfterRotation => norm.run(&x.heads(form, several)),

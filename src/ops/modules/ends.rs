@@ -281,9 +281,8 @@ impl Ends {
             return all;
         }
         let frequencies = |name, form| tape.constant(name, form, FP32);
-        let rotary = |form| {
-            self.rotary.then(|| [frequencies("rotary frequencies", form), frequencies("first rotary frequencies", form)])
-        };
+        let rotary =
+            |form| self.rotary.then(|| [frequencies("rotary frequencies", form), frequencies("first rotary frequencies", form)]);
         let scale = self.scale.map(|format| tape.constant("embedding scale", self.shapes.scalar, format));
         let again = self.two_tables || self.modules.registers_spare_frequencies;
         let streams = self.streams.iter().flat_map(|streams| streams.buffers(tape));
@@ -354,7 +353,7 @@ impl Ends {
         let format = if self.modules.rotary_tables == RotaryTables::InFp32 { FP32 } else { dtype };
         let rotary = self.rotary.then(|| self.rotary(tape, format, self.forms.rotary));
         let again = self.two_tables.then(|| self.rotary(tape, format, self.forms.sliding_rotary));
-        let whole = Tables { rotary, mask, alibi, positions, past: None, own_input, layer: None };
+        let whole = Tables { rotary, mask, alibi, positions, past: None, own_input, chosen: None, layer: None };
         let whole_rotary = whole.rotary.clone();
         let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
         Embedded { hidden, tables: [whole, sliding], held, ids: ids.clone(), streams }

@@ -34,7 +34,9 @@ pub(crate) use backward::{Again, Model};
 pub(crate) use flops::{Factors, LayerProduct};
 pub(crate) use losses::{HeadAndLoss, Tile};
 pub(crate) use order::Order;
-pub(crate) use primitives::{EXPM1, GELU, LOG_SOFTMAX, POWER, RELU, ROOT, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, SOFTPLUS, TANH};
+pub(crate) use primitives::{
+    EXP, EXPM1, GELU, LOG_SOFTMAX, POWER, RELU, ROOT, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, SOFTPLUS, TANH,
+};
 pub(crate) use scratch::{Attends, EFFICIENT_ROWS, Scratch, partial_sums};
 pub(crate) use state::{
     Arrival, Cut, Entry, KINDS, Kind, NONE, OpName, Parameter, Segment, Shards, State, Storage, Totals, When,

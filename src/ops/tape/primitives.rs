@@ -60,6 +60,8 @@ pub(crate) const SIGMOID: Function = function("sigmoid", Save::Output, 0);
 /// `softplus(x)`.
 pub(crate) const SOFTPLUS: Function = in_fp32(function("softplus", Save::Input, 0));
 /// `expm1(x)`: backward takes `result + 1`.
+pub(crate) const EXP: Function = in_fp32(function("exponential", Save::Output, 0));
+/// `exp(x) - 1`.
 pub(crate) const EXPM1: Function = in_fp32(function("exponential less 1", Save::Output, 1));
 /// `softmax(x)`.
 pub(crate) const SOFTMAX: Function = in_fp32(Function { rule: Rule::Softmax, ..function("probabilities", Save::Output, 0) });
