@@ -8,7 +8,7 @@ use crate::sources;
 use crate::units::DType;
 
 /// The layer of tape that a tower belongs to: it is no block, and no group of weights that forward gathers.
-const BESIDE: u16 = u16::MAX;
+const BESIDE: u16 = u16::MAX / 2;
 
 /// Declares the parameters of tower and projector, if the model has them.
 pub(super) fn declare(build: &Build<'_>) {
