@@ -110,6 +110,19 @@ pub struct AltUp {
     pub sparse_layers: LayerSet,
 }
 
+/// What chooses the tokens that attention sees: it scores every one of them by narrow heads (DeepSeek's sparse attention).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Indexer {
+    /// Heads (`index_n_heads`).
+    pub num_heads: u64,
+    /// Width of a head, and of the one key for all of them, which is cached (`index_head_dim`).
+    pub head_dim: u64,
+    /// Tokens that a query sees (`index_topk`).
+    pub topk: u64,
+    /// Layers that have one; the others see what the one before them has chosen (`indexer_types`).
+    pub layers: LayerSet,
+}
+
 /// What makes a model's layers unlike each other, or unlike attention with a feed-forward layer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
@@ -130,6 +143,8 @@ pub struct Hybrid {
     pub other_heads: Option<OtherHeads>,
     /// Routed experts and the dense layer beside them have norms of their own, and the router scales (Gemma 4).
     pub experts_normed: bool,
+    /// What chooses the tokens that attention sees.
+    pub indexer: Option<Indexer>,
     /// Several residual streams.
     pub altup: Option<AltUp>,
 }
@@ -145,6 +160,7 @@ impl Default for Hybrid {
             v_head_dim: None,
             other_heads: None,
             experts_normed: false,
+            indexer: None,
             altup: None,
         }
     }
@@ -187,11 +203,13 @@ pub struct LayerKind {
     pub other_heads: bool,
     /// Whether it has no norm before attention.
     pub unnormed: bool,
+    /// Whether it has an [`Hybrid::indexer`].
+    pub indexed: bool,
 }
 
 impl LayerKind {
     /// How many kinds there can be.
-    pub const COUNT: usize = 49;
+    pub const COUNT: usize = 97;
 
     /// The kind's place among all that there can be, from 0.
     pub const fn index(self) -> usize {
@@ -199,7 +217,8 @@ impl LayerKind {
             // An encoder's first block, of which there is one kind.
             return Self::COUNT - 1;
         }
-        ((self.keys as usize * 2 + self.mixer as usize) * 3 + self.feed as usize) * 2 + self.other_heads as usize
+        let before = ((self.keys as usize * 2 + self.mixer as usize) * 3 + self.feed as usize) * 2 + self.other_heads as usize;
+        before * 2 + self.indexed as usize
     }
 }
 
@@ -209,7 +228,14 @@ impl ModelConfig {
         let feed = if self.moe_at(layer).is_some() { Feed::Experts } else { Feed::Dense };
         match &self.hybrid {
             Some(hybrid) => hybrid.kind_of(layer, feed),
-            None => LayerKind { keys: Keys::Own, mixer: false, feed, other_heads: false, unnormed: self.is_unnormed(layer) },
+            None => LayerKind {
+                keys: Keys::Own,
+                mixer: false,
+                feed,
+                other_heads: false,
+                unnormed: self.is_unnormed(layer),
+                indexed: false,
+            },
         }
     }
 
@@ -243,6 +269,11 @@ impl ModelConfig {
     /// The residual streams, if there are several.
     pub fn altup(&self) -> Option<&AltUp> {
         self.hybrid.as_ref().and_then(|hybrid| hybrid.altup.as_ref())
+    }
+
+    /// What chooses the tokens that attention sees, if anything does.
+    pub fn indexer(&self) -> Option<&Indexer> {
+        self.hybrid.as_ref().and_then(|hybrid| hybrid.indexer.as_ref())
     }
 
     /// Whether all layers are alike.
@@ -291,6 +322,11 @@ impl Hybrid {
         self.altup.is_some() && *self == own
     }
 
+    /// True if it has an indexer and nothing else.
+    pub fn has_indexer_alone(&self) -> bool {
+        self.indexer.is_some() && *self == Self { indexer: self.indexer.clone(), ..Self::default() }
+    }
+
     fn kind_of(&self, layer: u64, feed: Feed) -> LayerKind {
         let other = self.other_heads.as_ref().filter(|other| other.layers.contains(layer));
         let keys = match (self.attention_layers.contains(layer), self.kv_shared_layers.contains(layer)) {
@@ -301,7 +337,8 @@ impl Hybrid {
         };
         let feed = if self.feed_forward_layers.contains(layer) { feed } else { Feed::None };
         let mixer = self.mixer.as_ref().is_some_and(|mixer| mixer.layers.contains(layer));
-        LayerKind { keys, mixer, feed, other_heads: other.is_some() && keys != Keys::None, unnormed: false }
+        let indexed = self.indexer.as_ref().is_some_and(|indexer| indexer.layers.contains(layer));
+        LayerKind { keys, mixer, feed, other_heads: other.is_some() && keys != Keys::None, unnormed: false, indexed }
     }
 }
 
@@ -315,8 +352,10 @@ mod tests {
         for keys in [Keys::Own, Keys::Joint, Keys::Shared, Keys::None] {
             for mixer in [false, true] {
                 for feed in [Feed::Dense, Feed::Experts, Feed::None] {
-                    let kind = |other_heads| LayerKind { keys, mixer, feed, other_heads, unnormed: false };
-                    places.extend([false, true].map(|other_heads| kind(other_heads).index()));
+                    for other_heads in [false, true] {
+                        let kind = |indexed| LayerKind { keys, mixer, feed, other_heads, unnormed: false, indexed }.index();
+                        places.extend([false, true].map(kind));
+                    }
                 }
             }
         }

@@ -27,15 +27,15 @@ pub use encoder::{
 pub use family::{Family, GENERIC, HiddenAct, LayerSet, Mla, Moe};
 pub use float8::{Float8, Float8Recipe};
 pub use hardware::{Accelerator, Cluster, Overheads, PeakRates};
-pub use hybrid::{AltUp, Feed, Hybrid, Keys, LayerKind, Mixer, MixerKind, OtherHeads};
+pub use hybrid::{AltUp, Feed, Hybrid, Indexer, Keys, LayerKind, Mixer, MixerKind, OtherHeads};
 pub use job::{Choice, ConfigError, Job};
 pub use layout::{Offload, ParallelLayout, PipelineSplit};
 pub use libraries::{LibraryOptions, OverlapComm};
 pub use model::{MlpKind, ModelConfig, Normalization, PositionEmbedding};
 pub use modules::{
     AttentionGate, BlockLayout, Division, EmbeddingScale, ExpertModules, ExpertWeights, FamilyChoice, FeedForwardStyle,
-    GgufRules, LinearBiases, LinearStyle, Measured, Modules, NormStyle, PositionIds, Projections, QueryKeyNorm, RotaryTables,
-    RotationStyle, RouterScores, RouterWeights, SharedTurn, SinkStyle, StateProjections, TensorPlan,
+    GgufRules, IndexRotation, LinearBiases, LinearStyle, Measured, Modules, NormStyle, PositionIds, Projections, QueryKeyNorm,
+    RotaryTables, RotationStyle, RouterScores, RouterWeights, SharedTurn, SinkStyle, StateProjections, TensorPlan,
 };
 pub use precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 pub use run::{AttentionKernel, Dispatch, Evaluation, LengthMix, Loss, Recompute, Run, ServingRun, Texts, TrainingRun};

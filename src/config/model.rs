@@ -201,10 +201,14 @@ impl ModelConfig {
         alike && rotated && shaped && !other && self.hidden_act == HiddenAct::Silu
     }
 
-    /// True where blocks have gates or norms that no other field tells of: they are there as transformers writes them alone.
+    /// True where layers are not all alike, or blocks have gates, norms or differences of heads that no other field tells of.
     pub fn has_parts_of_its_own(&self) -> bool {
         let own = self.family.modules();
-        own.gate != AttentionGate::None || own.norms_before_last_products || (self.moe.is_some() && own.experts.norms_output)
+        self.hybrid.is_some()
+            || own.gate != AttentionGate::None
+            || own.differential
+            || own.norms_before_last_products
+            || (self.moe.is_some() && own.experts.norms_output)
     }
 
     /// The family whose modules run a model of this shape: the stated one, or [`GENERIC`] where a field says what that family's

@@ -29,6 +29,10 @@ pub struct Modules {
     pub state_projections: StateProjections,
     /// How queries and keys are rotated.
     pub rotation: RotationStyle,
+    /// Some layers see the tokens that an earlier one has chosen.
+    pub shares_indexed_tokens: bool,
+    /// How the indexer's queries and keys are rotated.
+    pub index_rotation: IndexRotation,
     /// Tables of rotary cosines and sines.
     pub rotary_tables: RotaryTables,
     /// Sliding layers have rotary tables of their own.
@@ -53,6 +57,8 @@ pub struct Modules {
     pub embedding_scale: EmbeddingScale,
     /// What gates attention's output before it is projected.
     pub gate: AttentionGate,
+    /// Attention is differential: what half of the heads see is taken from what the other half does.
+    pub differential: bool,
     /// Attention's output, and the inner values of the feed-forward layer, are normed before the last product of each.
     pub norms_before_last_products: bool,
     /// Queries are scaled before their product with keys, and the product once more.
@@ -116,6 +122,8 @@ impl Modules {
         experts: ExpertModules::PLAIN,
         state_projections: StateProjections::Apart,
         rotation: RotationStyle::Whole,
+        shares_indexed_tokens: false,
+        index_rotation: IndexRotation::Halves,
         rotary_tables: RotaryTables::Whole,
         tables_for_each_kind: false,
         other_heads_rotate_whole: false,
@@ -128,6 +136,7 @@ impl Modules {
         hands_rotary_to_states: true,
         embedding_scale: EmbeddingScale::None,
         gate: AttentionGate::None,
+        differential: false,
         norms_before_last_products: false,
         scales_queries: false,
         softmax_in_fp32: true,
@@ -417,6 +426,15 @@ pub enum RotationStyle {
     RepeatedTables,
     /// The whole head: turned, then multiplied in fp32, with cosines and sines repeated in every block.
     RepeatedTablesInFp32,
+}
+
+/// How an indexer's queries and keys are rotated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexRotation {
+    /// By halves.
+    Halves,
+    /// By pairs of neighbours.
+    Pairs,
 }
 
 /// Tables of rotary cosines and sines.

@@ -56,6 +56,8 @@ pub struct ShapeRule {
     pub sinks: bool,
     /// Some layers may have heads of another shape, and values another width than keys.
     pub other_heads: bool,
+    /// An indexer chooses the tokens that attention sees.
+    pub indexer: bool,
     /// There are several residual streams.
     pub altup: bool,
     /// Some layers have a state of one of these kinds in place of attention, or beside it.
@@ -83,6 +85,7 @@ impl ShapeRule {
         may_norm_queries_and_keys: true,
         sinks: false,
         other_heads: false,
+        indexer: false,
         altup: false,
         states: &[],
         layers_of_states: LayersOfStates::InPlaceOfAttention,
@@ -103,8 +106,9 @@ impl ShapeRule {
                     && hybrid.attention_output_gate == self.gates_attention
                     && (model.qk_norm || !self.gates_attention)
             }
+            Some(hybrid) if self.indexer => hybrid.has_indexer_alone(),
             Some(hybrid) => self.other_heads && hybrid.has_other_heads_alone(),
-            None => !self.altup && !self.gates_attention,
+            None => !self.altup && !self.gates_attention && !self.indexer,
         };
         layers
             && model.encoder.is_some() == self.encoder

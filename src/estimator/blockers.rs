@@ -11,8 +11,8 @@ use std::num::NonZeroU64;
 use thiserror::Error;
 
 use crate::config::{
-    Division, Job, Loss, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RouterWeights, TrainingPrecision,
-    TrainingRun,
+    AttentionKernel, Division, Job, Loss, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RouterWeights,
+    TrainingPrecision, TrainingRun,
 };
 use crate::optimizers::{ConflictingTool, OptimizerConflict};
 pub(super) use evaluation::refused as refused_evaluation;
@@ -227,16 +227,16 @@ rules! {
     // transformers 5.23 keeps texts apart by position_ids: lengths for FlashAttention, a mask for each sequence elsewhere.
     PACKED_SCORES: PACKING_2024,
         "Texts that share a sequence are modelled with FlashAttention alone, which needs no mask to keep them apart; use it, or pad";
-    PARTS_ELSEWHERE: PYTORCH_AUTOGRAD,
-        "Training this model's gates and inner norms is modelled for transformers' modules and fused kernels; use one of these software stacks";
     LAYERS_ELSEWHERE: PYTORCH_AUTOGRAD,
-        "Training layers with heads of different shapes, or several residual streams, is modelled for transformers' modules and fused kernels; use one of these software stacks";
+        "Training layers with heads of different shapes, gates, an indexer or several residual streams is modelled for transformers' modules and fused kernels; use one of these software stacks";
     STREAMS_IN_STAGES: PYTORCH_AUTOGRAD,
-        "Pipeline stages of a model with several residual streams are not modelled; use 1 stage";
+        "Pipeline stages of a model with several residual streams, or with an indexer, are not modelled; use 1 stage";
     STREAMS_TUNED: PEFT,
-        "Adapters, frozen layers and learned prompts are not modelled for several residual streams; choose full fine-tuning";
+        "Adapters, frozen layers and learned prompts are not modelled for several residual streams, or for an indexer; choose full fine-tuning";
     STATES_OTHERWISE: PYTORCH_AUTOGRAD,
         "Adapters, frozen layers, learned prompts and torch.compile are not modelled for layers that keep a state; choose full fine-tuning, not compiled";
+    INDEXED_BY_MASKS: PYTORCH_AUTOGRAD,
+        "transformers trains attention to chosen tokens by masks, which flash kernels do not take; choose standard attention";
     ENCODER_ELSEWHERE: PYTORCH_AUTOGRAD,
         "An encoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks alone; choose that stack, or another model";
     TOWER_ELSEWHERE: PYTORCH_AUTOGRAD,
@@ -449,14 +449,14 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(layout.p() > 1, &|| sharding.forbidden(With::Pipeline, run.stack.sharding));
     forbid(layout.ep() > 1, &|| sharding.forbidden(With::Experts, run.stack.sharding));
     forbid(layout.d() > 1, &|| sharding.forbidden(With::Anything, run.stack.sharding));
-    forbid(job.model().hybrid.is_some() && !run.stack.is_played(), &|| Some(&LAYERS_ELSEWHERE));
-    forbid(job.model().has_parts_of_its_own() && !run.stack.is_played(), &|| Some(&PARTS_ELSEWHERE));
+    forbid(job.model().has_parts_of_its_own() && !run.stack.is_played(), &|| Some(&LAYERS_ELSEWHERE));
+    forbid(job.model().indexer().is_some() && run.attention == AttentionKernel::Flash, &|| Some(&INDEXED_BY_MASKS));
     forbid(job.model().encoder.is_some() && !encoders::runs(job, run), &|| Some(&ENCODER_ELSEWHERE));
     forbid(job.model().encoder.is_some() && !encoders::runs_again(job, run), &|| Some(&ENCODER_RUNS_ONCE));
     forbid(job.model().encoder.is_some() && !job.model().family.modules().encoder.trains, &|| Some(&ENCODER_COUNTED));
     forbid(job.model().shares_blocks() && sharding.shards_parameters(), &|| Some(&SHARED_IN_SHARDS));
     forbid(job.model().tower.is_some() && !towers::are_held(job, run), &|| Some(&TOWER_ELSEWHERE));
-    let streams = job.model().altup().is_some();
+    let streams = job.model().altup().is_some() || job.model().indexer().is_some();
     forbid(streams && layout.p() > 1, &|| Some(&STREAMS_IN_STAGES));
     forbid(streams && !run.tuning.is_full(), &|| Some(&STREAMS_TUNED));
     forbid(job.model().mixer().is_some() && (!run.tuning.is_full() || run.compile), &|| Some(&STATES_OTHERWISE));

@@ -125,7 +125,7 @@ pub(super) struct Stage {
     /// Blocks it holds.
     pub layers: u64,
     /// Of these, blocks of each kind, by [`LayerKind::index`].
-    pub of_kind: [u32; LayerKind::COUNT],
+    pub of_kind: [u16; LayerKind::COUNT],
     /// Micro-batches whose activations it keeps at once, as its schedule has it.
     pub in_flight: u64,
 }
@@ -136,7 +136,7 @@ impl Stage {
         let model = job.model();
         let mut add = |layer: u64, layers: u64| {
             if let Some(count) = self.of_kind.get_mut(model.kind_of(layer).index()) {
-                *count = count.saturating_add(u32::try_from(layers).unwrap_or(u32::MAX));
+                *count = count.saturating_add(u16::try_from(layers).unwrap_or(u16::MAX));
             }
         };
         if model.is_uniform() {
@@ -154,7 +154,7 @@ impl Stage {
 }
 
 /// Before blocks are counted.
-const NONE_YET: [u32; LayerKind::COUNT] = [0; LayerKind::COUNT];
+const NONE_YET: [u16; LayerKind::COUNT] = [0; LayerKind::COUNT];
 
 /// The whole model as one stage.
 pub(super) fn only(job: &Job) -> Stage {

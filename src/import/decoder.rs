@@ -48,11 +48,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     let num_key_value_heads = key_value_heads(file, kind, num_attention_heads)?;
     let head_dim = head_dim(file, kind, hidden_size, num_attention_heads, mla)?;
     let expert_width = inner(file, kind, hidden_size)?;
-    let intermediate_size = match kind.dense_inner {
-        Some((key, 0)) => file.size_or_derived(&[key], expert_width, "As intermediate_size.")?,
-        Some((key, default)) => file.size_or(&[key], MAX_SIZE, default)?,
-        None => expert_width,
-    };
+    let intermediate_size = dense_inner(file, kind, expert_width)?;
     let vocab_size = file.size_or(kind.names_of(VOCAB), MAX_SIZE, sizes.vocab)?;
     let max_position_embeddings = file.size_or(POSITIONS, MAX_POSITIONS, sizes.positions)?;
     let tie_word_embeddings = file.tied(kind.tied)?;
@@ -99,6 +95,15 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     finished(file, kind, config)
 }
 
+/// Inner width of dense layers, where `intermediate_size` is that of experts.
+fn dense_inner(file: &mut Reader<'_>, kind: &FamilySpec, expert_width: u64) -> Result<u64, ImportError> {
+    match kind.dense_inner {
+        Some((key, 0)) => file.size_or_derived(&[key], expert_width, "As intermediate_size."),
+        Some((key, default)) => file.size_or(&[key], MAX_SIZE, default),
+        None => Ok(expert_width),
+    }
+}
+
 /// What follows from the rest of the architecture.
 fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -> Result<ModelConfig, ImportError> {
     config.norms_per_block = norms(file, kind, &mut config)?;
@@ -112,6 +117,7 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
     encoder(file, kind, &mut config)?;
     hybrid(file, kind, &mut config)?;
     other_heads(file, kind, &mut config)?;
+    super::indexer::indexer(file, kind, &mut config)?;
     streams(file, kind, &mut config)?;
     config.tower = super::tower::tower(file, config.hidden_size)?;
     Ok(config)

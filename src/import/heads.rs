@@ -15,7 +15,7 @@ pub(super) fn other_heads(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut
             no_inputs_of_layers(file, kind)?;
             (None, global(file, config, complement(&sliding, config.num_hidden_layers)?)?)
         }
-        Heads::OtherQueriesInWindow => match queries(file, config, sliding)? {
+        Heads::QueriesByLayer => match queries(file, config, sliding)? {
             Some(other) => (None, other),
             None => return Ok(()),
         },
@@ -118,7 +118,7 @@ fn queries(file: &mut Reader<'_>, config: &mut ModelConfig, layers: LayerSet) ->
         _ if mixed => file.size_or_derived(&[SLIDING], all, "As in the layers that see the whole text.")?,
         _ => all,
     };
-    Ok(mixed.then(|| OtherHeads {
+    Ok(mixed.then_some(OtherHeads {
         layers,
         num_attention_heads: sliding,
         num_key_value_heads: config.num_key_value_heads,

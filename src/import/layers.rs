@@ -15,12 +15,14 @@ const CHUNKS: &str = "Attention in chunks is counted as attention to the whole t
 /// Words of `layer_types`.
 pub(super) const FULL: &str = "full_attention";
 pub(super) const SLIDING: &str = "sliding_attention";
+/// Words for attention to the tokens that an indexer chooses.
+const INDEXED: [&str; 2] = ["indexed_attention", "deepseek_sparse_attention"];
 
 /// The window and the layers that look back on it only.
 pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
     let listed = match kind.window {
-        Window::AllButFirstAndEvery { .. } => listed(file)?.or_else(|| hybrid_pattern(file)),
-        _ => listed(file)?,
+        Window::AllButFirstAndEvery { .. } => listed(file, false)?.or_else(|| hybrid_pattern(file)),
+        _ => listed(file, kind.indexer.is_some())?,
     };
     let used = matches!(file.peek("use_sliding_window"), Some(Value::Bool(true)));
     if matches!(kind.window, Window::AllIfUsed | Window::FromIfUsed) {
@@ -90,7 +92,7 @@ pub(super) fn around(
 ) -> Result<(Option<u64>, LayerSet), ImportError> {
     const EVERY: &str = "global_attn_every_n_layers";
     let window = file.size_or(&["local_attention"], MAX_POSITIONS, window)?;
-    let flags = if let Some(flags) = listed(file)? {
+    let flags = if let Some(flags) = listed(file, false)? {
         file.without_effect(&[EVERY]);
         flags
     } else {
@@ -102,7 +104,7 @@ pub(super) fn around(
 }
 
 /// What `layer_types` says: true for layers with a window.
-fn listed(file: &mut Reader<'_>) -> Result<Option<Vec<bool>>, ImportError> {
+fn listed(file: &mut Reader<'_>, indexed: bool) -> Result<Option<Vec<bool>>, ImportError> {
     let Some(Value::List(types)) = file.peek("layer_types") else { return Ok(None) };
     // The list takes the place of older files' period.
     file.done_with(&["layer_types", "sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers"]);
@@ -112,6 +114,7 @@ fn listed(file: &mut Reader<'_>) -> Result<Option<Vec<bool>>, ImportError> {
         match kind {
             Value::Text(word) if word == FULL => flags.push(false),
             Value::Text(word) if word == SLIDING => flags.push(true),
+            Value::Text(word) if indexed && INDEXED.contains(&word.as_str()) => flags.push(false),
             Value::Text(word) if word == "chunked_attention" => {
                 chunked = true;
                 flags.push(false);

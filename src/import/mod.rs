@@ -12,6 +12,7 @@ mod experts;
 mod guess;
 mod heads;
 mod hybrid;
+mod indexer;
 mod keys;
 mod label;
 mod layers;

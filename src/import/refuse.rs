@@ -35,10 +35,11 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
     if let Some(key) = of_states.filter(|_| !has_states) {
         return named("state-space layers", key);
     }
+    let differs = kind.is_some_and(|kind| kind.modules.differential);
     let states = if has_states { &[][..] } else { &STATES[..] };
     let streams = if has_streams { &[][..] } else { &STREAMS[..] };
     for (key, what) in STRUCTURES.iter().chain(streams).chain(states).copied() {
-        if is_set(key) {
+        if is_set(key) && !(differs && key == DIFFERS) {
             return named(what, key);
         }
     }
@@ -50,13 +51,16 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
     }
 }
 
+/// Whether attention is differential.
+const DIFFERS: &str = "lambda_std_dev";
+
 /// Keys that only one structure has.
 const STRUCTURES: [(&str, &str); 6] = [
     ("cross_layer_attention", "keys and values that layers share"),
     ("mtp_block_configs", "blocks of different shapes"),
     ("block_configs", "blocks of different shapes"),
     ("zero_expert_num", "experts that do nothing"),
-    ("lambda_std_dev", "differential attention"),
+    (DIFFERS, "differential attention"),
     ("hc_mult", "several residual streams"),
 ];
 

@@ -114,7 +114,7 @@ pub(crate) enum Heads {
     /// Layers that see the whole text have wider heads, fewer of which are keys (`global_head_dim`).
     WiderWithoutWindow,
     /// Layers that slide have another number of query heads, and rotate the whole head (`num_attention_heads_per_layer`).
-    OtherQueriesInWindow,
+    QueriesByLayer,
     /// Layers that slide have more key/value heads; values are narrower than keys everywhere (keys that begin with `swa_`).
     MoreKeysInWindow,
 }

@@ -2,13 +2,13 @@
 
 pub(super) use super::keys::{Attends, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, States};
 pub(super) use super::spec::{
-    ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, INDEXER, LEARNED, Latent, Norms, Only, Otherwise, Positions,
-    Refused, Sizes, Window,
+    ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, LEARNED, Latent, Norms, Only, Otherwise, Positions, Refused,
+    Sizes, Window,
 };
 pub(super) use crate::config::{
     AddedParts, AttentionGate, BlockLayout, Division, EmbeddedParts, EmbeddingScale, Encoder, EncoderModules, ExpertModules,
-    ExpertWeights, ExpertsRule, Extent, FamilyChoice, FeedForwardStyle, Further, GgufRules, HeadWidth, HiddenAct, LayersOfStates,
-    LinearBiases, LinearStyle, Measured, MixerKind, MlpKind, Modules, NormStyle, Normalization, PositionBuffers,
+    ExpertWeights, ExpertsRule, Extent, FamilyChoice, FeedForwardStyle, Further, GgufRules, HeadWidth, HiddenAct, IndexRotation,
+    LayersOfStates, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind, Modules, NormStyle, Normalization, PositionBuffers,
     PositionEmbedding, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores, RouterWeights,
     ShapeRule, SharedTurn, SinkStyle, StateProjections, TensorPlan, TokenMask,
 };

@@ -8,8 +8,6 @@ use crate::config::{Encoder, Family, HiddenAct, MlpKind, Modules, Normalization,
 pub(crate) const LEARNED: Positions = Positions::LearnedPlus(0);
 /// A bias that `attention_bias` switches on.
 pub(crate) const ATTENTION_BIAS: Flag = Flag::Key("attention_bias", false);
-/// Keys of the matrices that choose the tokens which attention sees, and of the keys that they cache.
-pub(crate) const INDEXER: &[&str] = &["index_head_dim", "index_n_heads", "index_topk"];
 /// Keys that choose layers with experts, as DeepSeek's files and their relatives have them.
 pub(crate) const FROM_FIRST: &[&str] = &["mlp_layer_types", "moe_layer_freq", "first_k_dense_replace"];
 /// Keys that choose layers with experts in Qwen's files.
@@ -272,6 +270,8 @@ pub(crate) struct FamilySpec {
     pub own_rule: OwnSizes,
     pub experts: Option<Experts>,
     pub latent: Option<Latent>,
+    /// The library's defaults of an indexer's heads, their width, and the tokens that a query sees.
+    pub indexer: Option<[u64; 3]>,
     /// A state in place of keys and values, in some layers.
     pub states: Option<States>,
     /// Heads of another shape, in some layers.
@@ -362,6 +362,7 @@ impl FamilySpec {
         own_rule: OwnSizes::Stated,
         experts: None,
         latent: None,
+        indexer: None,
         states: None,
         heads: None,
         streams: None,

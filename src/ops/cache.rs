@@ -33,7 +33,7 @@ pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
             continue;
         }
         // Only the heads matter here.
-        let kind = LayerKind { other_heads: kind.other_heads, ..first };
+        let kind = LayerKind { other_heads: kind.other_heads, indexed: kind.indexed, ..first };
         let tokens = with.model.visible(layer, with.context_length);
         match counts.iter_mut().find(|(of, _)| *of == (tokens, kind)) {
             Some((_, count)) => *count += 1,
@@ -45,7 +45,7 @@ pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
     let mut layers = Vec::with_capacity(2 * counts.len());
     for ((tokens, kind), count) in counts {
         let model = with.model.of_layers(kind);
-        of_one_layer(&Lowering { model: &model, ..*with }, tokens, &mut tensors);
+        of_one_layer(&Lowering { model: &model, ..*with }, (tokens, kind), &mut tensors);
         layers.resize(tensors.len(), count);
     }
     if let Some((mixer, count)) = states {
@@ -64,7 +64,7 @@ pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
 }
 
 /// Adds the cache of one layer that looks back on so many tokens, with the scales that its format stores beside.
-fn of_one_layer(with: &Lowering, tokens: u64, tensors: &mut Vec<Tensor>) {
+fn of_one_layer(with: &Lowering, (tokens, kind): (u64, LayerKind), tensors: &mut Vec<Tensor>) {
     let block = with.block_size.max(1);
     // A sequence's last token is its own; tokens that fell out of a window are shared no more.
     let alike = with.shared_prefix.min(with.context_length.saturating_sub(1));
@@ -77,7 +77,7 @@ fn of_one_layer(with: &Lowering, tokens: u64, tensors: &mut Vec<Tensor>) {
         [Dim("shared_prefix", shared), Dim("for all sequences", with.concurrent_sequences.min(1))],
     ];
     for [tokens, sequences] in held.into_iter().filter(|[tokens, _]| tokens.1 > 0) {
-        for (name, [heads, width]) in cached(with) {
+        for (name, [heads, width]) in cached(with, kind) {
             let mut keep =
                 |name, width, dtype| tensors.extend(kept(with, name, Shape::of([tokens, sequences, heads, width]), dtype));
             keep(name, width, with.kv_cache.dtype());

@@ -77,10 +77,15 @@ fn step<'t>(tape: &'t Tape, modules: &Modules<'t>, head: u16) {
     let cached = ends.past(tape);
     let mut embedded = ends.embed(tape, &ids);
     let mut outputs = None;
+    let hands_on = with.model.family.modules().shares_indexed_tokens;
     for ((layer, block), tag) in blocks.iter().zip(1..) {
         tape.begin(When::Forward, tag, Kind::Activation);
         let tables = &embedded.tables[usize::from(with.model.sliding_layers.contains(*layer))];
-        let tables = Tables { past: cached.first().cloned(), ..ends.given(tables, (with.model, *layer), None) };
+        let tables = Tables {
+            past: cached.first().cloned(),
+            chosen: outputs.filter(|_| hands_on),
+            ..ends.given(tables, (with.model, *layer), None)
+        };
         let (next, beside) = block.run(tape, &embedded.hidden, &tables);
         embedded.hidden = next;
         outputs = beside;

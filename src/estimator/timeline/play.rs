@@ -18,7 +18,7 @@ use crate::units::DType;
 type Part = ((u32, Form, DType), bool);
 
 /// Everything that a checkpointed block reads beside its input, of which kinds that is, and the place of the layer.
-type Read = (Vec<Part>, [bool; 5], Option<OfLayer>);
+type Read = (Vec<Part>, [bool; 6], Option<OfLayer>);
 
 /// The model on the tape.
 struct Playing<'t, 'g> {
@@ -382,12 +382,14 @@ fn forward<'t, 'g>(
     let playing =
         Playing { layers, tables: RefCell::default(), shared, autocast, groups, before, last, is_through: Cell::new(false) };
     let mut outputs = None;
+    let hands_on = plan.with.model.family.modules().shares_indexed_tokens;
     for (at, (layer, tag)) in playing.layers.blocks.iter().zip(1..).enumerate() {
         tape.begin(When::Forward, tag, Kind::Activation);
         let of_layer = (plan.with.model, layer.index);
         let tables = ends.given(&embedded.tables[usize::from(layer.sliding)], of_layer, plan.input_format());
         groups.before_forward(tag);
-        let tables = &Tables { past: cached.get(at).cloned(), ..tables };
+        let chosen = if hands_on { outputs.clone() } else { None };
+        let tables = &Tables { past: cached.get(at).cloned(), chosen, ..tables };
         let hidden = &embedded.hidden;
         let keeps_products =
             plan.recompute == Recompute::Selective && plan.with.stack.selective == SelectiveRecompute::AllButSecondProducts;

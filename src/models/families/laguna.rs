@@ -50,7 +50,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         chosen_by: &["mlp_layer_types"],
         ..Experts::of(256, 8)
     }),
-    heads: Some(Heads::OtherQueriesInWindow),
+    heads: Some(Heads::QueriesByLayer),
     only: &[
         Only {
             key: "gating",

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use super::gate::Gate;
+use super::gate::Behind;
 use super::norm::Norm;
 use super::rotary::Rotary;
-use super::rotation::Rotation;
+use super::rotation::{Rotated, Rotation};
 use super::sinks::Sinks;
 use super::{Build, Cached, FP32, Linear, Part, Shapes, Tables};
 use crate::config::{AttentionKernel, EmbeddedParts, Keys, PositionEmbedding, QueryKeyNorm, Recompute, RotationStyle, SinkStyle};
@@ -269,6 +269,26 @@ enum Place {
     Whole,
 }
 
+/// Norms of queries and of keys; a layer without keys of its own has none of these.
+fn norms(build: &Build<'_>, has_keys: bool) -> (Place, Norm, Norm) {
+    let (with, tape) = (build.with, build.tape);
+    tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
+    let place = match build.model().family.modules().query_key_norm {
+        QueryKeyNorm::AfterTransposing => Place::Heads,
+        QueryKeyNorm::AfterRotation => Place::Rotated,
+        QueryKeyNorm::AllHeadsTogether => Place::Whole,
+        QueryKeyNorm::OnceAllAreMade => Place::RowsLater,
+        QueryKeyNorm::HeadByHead | QueryKeyNorm::OwnScales | QueryKeyNorm::OwnNorms => Place::Rows,
+    };
+    let d = with.head_dim();
+    let norm = |heads: Dim| match place {
+        Place::Whole => Norm::new(build, Dim(heads.0, heads.1.saturating_mul(d.1)), build.shapes.rows),
+        _ => Norm::new(build, d, tape.form([with.b(), with.s(), heads])),
+    };
+    let query = norm(with.own_heads());
+    (place, query, if has_keys { norm(with.own_kv_heads()) } else { query })
+}
+
 /// Self-attention as llama and its relatives write it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attention {
@@ -284,10 +304,8 @@ pub(super) struct Attention {
     /// Rotation that is not of the whole head in the format of hidden states.
     rotation: Option<Rotation>,
     core: Core,
-    /// A gate on the core's output.
-    gate: Option<Gate>,
-    /// A norm of the core's output, before it is projected.
-    last_norm: Option<Norm>,
+    /// What stands between the core and the output projection.
+    behind: Behind,
     /// Values are multiplied by a constant.
     scales_values: bool,
     /// Keys are scaled.
@@ -328,10 +346,8 @@ impl Attention {
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", model.attention_output_bias.then_some("output bias"));
         let output = build.row(Part::Attention, names, (with.h(), of_values(heads)), build.shapes.hidden);
-        let norms = Self::norms(build, keys.is_some());
-        let gate = Gate::new(build);
-        let modules = model.family.modules();
-        let last_norm = modules.norms_before_last_products.then(|| Norm::new(build, of_values(heads), build.shapes.rows));
+        let norms = model.qk_norm.then(|| norms(build, keys.is_some()));
+        let behind = Behind::new(build);
         let rotates = model.position_embedding == PositionEmbedding::Rotary;
         let rotary = rotates.then(|| Rotary::new(build));
         let apart = rotates && model.family.modules().rotation != RotationStyle::Whole;
@@ -358,8 +374,7 @@ impl Attention {
             rotation,
             core,
             joint_gate,
-            gate,
-            last_norm,
+            behind,
             scales_values,
             scales_keys,
             repeats,
@@ -369,32 +384,9 @@ impl Attention {
         }
     }
 
-    /// Norms of queries and keys, where there are some; a layer without keys of its own has none for them.
-    fn norms(build: &Build<'_>, of_keys: bool) -> Option<(Place, Norm, Norm)> {
-        let (with, model, tape) = (build.with, build.model(), build.tape);
-        let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
-        let columns = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(d.1));
-        tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
-        let place = match model.family.modules().query_key_norm {
-            QueryKeyNorm::AfterTransposing => Place::Heads,
-            QueryKeyNorm::AfterRotation => Place::Rotated,
-            QueryKeyNorm::AllHeadsTogether => Place::Whole,
-            QueryKeyNorm::OnceAllAreMade => Place::RowsLater,
-            QueryKeyNorm::HeadByHead | QueryKeyNorm::OwnScales | QueryKeyNorm::OwnNorms => Place::Rows,
-        };
-        let norm = |heads: Dim| match place {
-            Place::Whole => Norm::new(build, columns(heads), build.shapes.rows),
-            _ => Norm::new(build, d, tape.form([with.b(), with.s(), heads])),
-        };
-        model.qk_norm.then(|| {
-            let query = norm(heads);
-            (place, query, if of_keys { norm(kv) } else { query })
-        })
-    }
-
     /// Keys and values: `2 · k · d` elements.
     pub fn cached(with: &Lowering) -> Cached {
-        [("cached keys", [with.kv_heads(), with.head_dim()]), ("cached values", [with.kv_heads(), with.value_dim()])]
+        vec![("cached keys", [with.kv_heads(), with.head_dim()]), ("cached values", [with.kv_heads(), with.value_dim()])]
     }
 
     /// The attention's contribution, and the probabilities it returns.
@@ -414,7 +406,7 @@ impl Attention {
         let mut gates = None;
         let mut value = || {
             let values = made(&self.values, "values of an earlier layer, or of the keys' matrix").named("values");
-            gates = self.gate.as_ref().and_then(|gate| gate.beside(x));
+            gates = self.behind.beside(x);
             values
         };
         let heads = |v: Var<'t>| {
@@ -453,28 +445,29 @@ impl Attention {
             }
             Some((Place::Rotated, ..)) | None => (queries(self.query.run(x)), keys(key()), heads(value())),
         };
-        let (q, k, _parts) = match (&self.rotation, &self.rotary) {
+        let (q, k, _parts) = self.rotated((q, k), tables);
+        let (q, k) = self.normed_last(q, k);
+        let (k, v) = self.of_every_head(tables.seen((k, v)));
+        let (mut output, weights) = self.behind.attended(&self.core, (&q, &k, &v), tables);
+        if let Some(gate) = &gate_of_queries {
+            output = output.mul(gate.clone().apply(SIGMOID)).named("gated attention output");
+        }
+        let output = self.behind.gated(x, output, gates.as_ref());
+        tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
+        let output = self.behind.normed(output);
+        (self.output.run(&output), weights)
+    }
+
+    /// Queries and keys, rotated, and parts that are held.
+    fn rotated<'t>(&self, (q, k): (Var<'t>, Var<'t>), tables: &Tables<'t>) -> Rotated<'t> {
+        match (&self.rotation, &self.rotary) {
             (Some(rotation), _) => rotation.run(q, k, tables),
             (None, Some(rotary)) => {
                 let (q, k) = rotary.run((q, k), tables);
                 (q, k, Vec::new())
             }
             (None, None) => (q, k, Vec::new()),
-        };
-        let (q, k) = self.normed_last(q, k);
-        let (k, v) = self.of_every_head(tables.seen((k, v)));
-        let (mut output, weights) = self.core.run((&q, &k, &v), tables);
-        if let Some(gate) = &gate_of_queries {
-            output = output.mul(gate.clone().apply(SIGMOID)).named("gated attention output");
         }
-        if let Some(gate) = &self.gate {
-            output = gate.run(x, output, gates.as_ref());
-        }
-        tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
-        if let Some(norm) = &self.last_norm {
-            output = norm.run(&{ output });
-        }
-        (self.output.run(&output), weights)
     }
 
     /// Queries by heads; the gate that comes with them is put in order.

@@ -2,12 +2,12 @@
 //! norm behind each half, too (`models/gemma2/modeling_gemma2.py`); OLMo 2 has those alone (`models/olmo2/modeling_olmo2.py`).
 
 use super::attention::Attention;
-use super::deepseek::Latent;
+use super::deepseek::{Attended, Latent};
 use super::feed::FeedForward;
 use super::mixers::Mixing;
 use super::norm::Norm;
 use super::{Block, Build, Cached, FP32, Tables};
-use crate::config::{BlockLayout, Feed, Keys, ModelConfig};
+use crate::config::{BlockLayout, Feed, Keys, LayerKind, ModelConfig};
 use crate::ops::builder::Lowering;
 use crate::ops::tape::{SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -22,17 +22,21 @@ enum Mixer {
 }
 
 impl Mixer {
-    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> Attended<'t> {
         match self {
-            Self::Heads(attention) => attention.run(tape, x, tables),
+            Self::Heads(attention) => {
+                let (output, weights) = attention.run(tape, x, tables);
+                (output, weights, None)
+            }
             Self::Latent(attention) => attention.run(tape, x, tables),
         }
     }
 }
 
 /// The tensors that a layer with heads, or one with latents, keeps of a token.
-pub(crate) fn cached(with: &Lowering) -> Cached {
-    with.model.mla.map_or_else(|| Attention::cached(with), Latent::cached)
+pub(crate) fn cached(with: &Lowering, kind: LayerKind) -> Cached {
+    let indexer = with.model.indexer().filter(|_| kind.indexed);
+    with.model.mla.map_or_else(|| Attention::cached(with), |mla| Latent::cached(mla, indexer))
 }
 
 /// One block of llama, mistral, qwen2, qwen3, mixtral, qwen3-moe, gpt-oss, or of a decoder put together from its fields.
@@ -102,7 +106,7 @@ impl Decoder {
         let kind = build.model().kind_of(layer);
         let state = build.model().mixer().filter(|_| kind.mixer).map(|mixer| Mixing::new(build, mixer));
         let attention = (kind.keys != Keys::None).then(|| match build.model().mla {
-            Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla))),
+            Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla, kind))),
             None => Mixer::Heads(Box::new(Attention::new(build, kind.keys))),
         });
         let mlp = (kind.feed != Feed::None).then(|| FeedForward::new(build, layer));
@@ -130,18 +134,18 @@ impl Decoder {
 
     /// What attention, a state, or both side by side contribute. Blocks without either, and with a state that is only counted, run for
     /// their products alone: a job that trains them cannot be made.
-    fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> Attended<'t> {
         let state = self.state.as_ref().and_then(|state| state.run(tape, x));
-        let Some(attention) = &self.attention else { return (state.unwrap_or_else(|| x.clone()), None) };
-        let (seen, weights) = attention.run(tape, x, tables);
-        (state.map_or_else(|| seen.clone(), |state| state.add(seen.clone())), weights)
+        let Some(attention) = &self.attention else { return (state.unwrap_or_else(|| x.clone()), None, None) };
+        let (seen, weights, handed_on) = attention.run(tape, x, tables);
+        (state.map_or_else(|| seen.clone(), |state| state.add(seen.clone())), weights, handed_on)
     }
 
     /// Attention beside a state, each with a factor behind it, and attention with one before: both keep their names to the block's end.
     fn side_by_state<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> Option<[Var<'t>; 2]> {
         let (attention, state) = (self.attention.as_ref()?, self.state.as_ref()?);
         let kept = state.run(tape, x)?.apply(SCALE).named("state output");
-        let (seen, _weights) = attention.run(tape, &x.clone().apply(SCALE), tables);
+        let (seen, ..) = attention.run(tape, &x.clone().apply(SCALE), tables);
         Some([kept, seen.apply(SCALE).named("attention output")])
     }
 
@@ -151,9 +155,9 @@ impl Decoder {
     }
 
     /// The residual stream behind attention and state, where the block has either, and the probabilities.
-    fn first_half<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    fn first_half<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> Attended<'t> {
         if self.attention.is_none() && self.state.is_none() {
-            return (residual.clone(), None);
+            return (residual.clone(), None, None);
         }
         let (hidden, residual) = match self.wide {
             Some(format) => {
@@ -162,9 +166,9 @@ impl Decoder {
             }
             None => (self.normed(tape, 0, residual), residual.clone()),
         };
-        let (hidden, weights) = self.attend(tape, &{ hidden }, tables);
+        let (hidden, weights, handed_on) = self.attend(tape, &{ hidden }, tables);
         let hidden = self.normed(tape, 2, &{ hidden });
-        (residual.add(hidden).named("attention residual"), weights)
+        (residual.add(hidden).named("attention residual"), weights, handed_on)
     }
 
     /// `x` after the norm of that number; `x` itself where there is none.
@@ -178,7 +182,7 @@ impl Decoder {
     /// Feed-forward beside attention, on the same input; one norm serves both where there is only one.
     fn side_by_side<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
         let normed = self.normed(tape, 0, hidden);
-        let (attention, _weights) = self.attend(tape, &normed, tables);
+        let (attention, ..) = self.attend(tape, &normed, tables);
         let attention = self.normed(tape, 2, &attention);
         let second = if self.norms[1].is_some() { self.normed(tape, 1, hidden) } else { normed };
         let (feed_forward, _beside) = self.feed(tape, &second);
@@ -208,13 +212,13 @@ impl Block for Decoder {
         }
         let scales = self.scales_branches && self.state.as_ref().is_some_and(Mixing::is_run);
         let branches = scales.then(|| self.side_by_state(tape, &self.normed(tape, 0, residual), tables)).flatten();
-        let (residual, weights) = match &branches {
+        let (residual, weights, handed_on) = match &branches {
             Some([state, attention]) => {
-                (residual.clone().add(state.clone().add(attention.clone())).named("attention residual"), None)
+                (residual.clone().add(state.clone().add(attention.clone())).named("attention residual"), None, None)
             }
             None => self.first_half(tape, residual, tables),
         };
-        let Some(feed) = &self.mlp else { return (residual.named("block output"), None) };
+        let Some(feed) = &self.mlp else { return (residual.named("block output"), handed_on) };
         let hidden = self.normed(tape, 1, &residual);
         let (hidden, beside) = feed.run(tape, &{ hidden });
         let hidden = self.normed(tape, 3, &{ hidden });
@@ -223,6 +227,6 @@ impl Block for Decoder {
         }
         // What the feed-forward layer returns beside takes the place of the probabilities.
         let _beside = beside.or(weights);
-        (residual.add(hidden).named("block output"), None)
+        (residual.add(hidden).named("block output"), handed_on)
     }
 }

@@ -2,11 +2,12 @@
 //! (transformers 5.23: `modeling_deepseek_v3.py`, `modeling_deepseek_v2.py`).
 
 use super::attention::Core;
+use super::indexer::Sight;
 use super::mlp::Mlp;
 use super::moe::{self, Experts};
 use super::norm::Norm;
 use super::{Build, Cached, FP32, Linear, Part, Tables};
-use crate::config::{Mla, Moe, RotaryTables, RouterScores, SharedTurn};
+use crate::config::{self, LayerKind, Mla, Moe, RotaryTables, RouterScores, SharedTurn};
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -25,6 +26,8 @@ pub(super) struct Latent {
     several: bool,
     /// Rotated by complex numbers (DeepSeek-V2).
     complex: bool,
+    /// The tokens that attention sees, where these are chosen.
+    sight: Option<Sight>,
     forms: Forms,
 }
 
@@ -61,7 +64,7 @@ impl Forms {
 }
 
 impl Latent {
-    pub fn new(build: &Build<'_>, mla: Mla) -> Self {
+    pub fn new(build: &Build<'_>, mla: Mla, kind: LayerKind) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let heads = with.own_heads();
         let bias = |name| model.attention_bias.then_some(name);
@@ -89,16 +92,20 @@ impl Latent {
         let output = build.row(Part::Attention, names, (with.h(), columns(mla.v_head_dim)), build.shapes.hidden);
         let core = Core::new(build).without_repeating();
         let complex = model.family.modules().rotary_tables == RotaryTables::Complex;
-        Self { narrow, query, compress, norm, grow, output, core, several: heads.1 > 1, complex, forms: Forms::new(build, mla) }
+        let sight = model.indexer().map(|sizes| Sight::new(build, mla, (sizes, kind.indexed)));
+        let (several, forms) = (heads.1 > 1, Forms::new(build, mla));
+        Self { narrow, query, compress, norm, grow, output, core, several, complex, sight, forms }
     }
 
     /// One compressed vector and one rotated key part, which every tensor rank holds.
-    pub fn cached(mla: Mla) -> Cached {
+    pub fn cached(mla: Mla, indexer: Option<&config::Indexer>) -> Cached {
         let one = |width| [Dim("all heads", 1), width];
-        [
+        let of_indexer = indexer.map(|indexer| ("cached index keys", one(Dim("index_head_dim", indexer.head_dim))));
+        let latent = [
             ("cached latent vectors", one(Dim("kv_lora_rank", mla.kv_lora_rank))),
             ("cached rotated keys", one(Dim("qk_rope_head_dim", mla.qk_rope_head_dim))),
-        ]
+        ];
+        latent.into_iter().chain(of_indexer).collect()
     }
 
     /// `expand_kv`: keys are put together in place, values stay a part of what they grew from.
@@ -133,23 +140,20 @@ impl Latent {
 }
 
 /// `apply_rotary_pos_emb_interleave` on even and odd columns.
-fn interleaved<'t>([even, odd]: &[Var<'t>; 2], [cos, sin]: &[Var<'t>; 2], form: Form) -> Var<'t> {
+pub(super) fn interleaved<'t>([even, odd]: &[Var<'t>; 2], [cos, sin]: &[Var<'t>; 2], form: Form) -> Var<'t> {
     let first = even.clone().mul(cos.clone()).sub(odd.clone().mul(sin.clone()));
     let second = odd.clone().mul(cos.clone()).add(even.clone().mul(sin.clone()));
     first.cat(second, form)
 }
 
 impl Latent {
-    /// The attention's contribution, and the probabilities it returns.
-    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
+    /// The attention's contribution, the probabilities that it returns, and the tokens that it hands on.
+    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> Attended<'t> {
         tape.at("Latent query projection", sources::PYTORCH_AUTOGRAD);
-        let q = match &self.narrow {
-            Some((down, norm)) => {
-                let narrow = norm.run(&down.run(x));
-                self.query.run(&narrow)
-            }
-            None => self.query.run(x),
-        };
+        let narrow = self.narrow.as_ref().map(|(down, norm)| norm.run(&down.run(x)));
+        let q = self.query.run(narrow.as_ref().unwrap_or(x));
+        // The indexer reads it once more.
+        let narrow = narrow.filter(|_| self.sight.is_some());
         let q = q.heads(self.forms.queries, self.several);
         let order = q.order();
         let [q_pass, q_rot] = q.split(self.forms.heads).map(|part| part.ordered(order));
@@ -160,11 +164,16 @@ impl Latent {
         let (q_rot, k_rot) = self.rotate((q_rot, k_rot), tables);
         let queries = q_pass.clone().cat(q_rot.clone(), self.forms.queries).named("queries");
         let (keys, values) = self.keys_and_values(tape, &latent, &k_rot);
-        let (output, weights) = self.core.run((&queries, &keys, &values), tables);
+        let indexed = self.sight.as_ref().map(|sight| sight.run((x, narrow.as_ref().unwrap_or(x)), tables));
+        let own = indexed.as_ref().map(|indexed| Tables { mask: indexed.mask.clone(), ..tables.clone() });
+        let (output, weights) = self.core.run((&queries, &keys, &values), own.as_ref().unwrap_or(tables));
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
-        (self.output.run(&output), weights)
+        (self.output.run(&output), weights, indexed.and_then(|indexed| indexed.handed_on))
     }
 }
+
+/// What attention contributes, the probabilities that it returns, and what it hands on to the next block.
+pub(super) type Attended<'t> = (Var<'t>, Option<Var<'t>>, Option<Var<'t>>);
 
 /// Routed experts, and shared ones beside them that every token goes through.
 #[derive(Debug)]

@@ -1,14 +1,74 @@
-//! A gate on attention's output, from a matrix of its own (transformers 5.23: `models/{afmoe,laguna}`).
+//! What stands between attention's core and its output projection (transformers 5.23): a gate from a matrix of its own
+//! (`models/{afmoe,laguna}`), a difference of heads (`models/diffllama`), a norm (`models/bitnet`).
 
-use super::{Build, FP32, Linear, Part};
+use super::attention::Core;
+use super::differential::Differential;
+use super::norm::Norm;
+use super::{Build, FP32, Linear, Part, Tables};
 use crate::config::AttentionGate;
 use crate::ops::tape::{Form, SIGMOID, SOFTPLUS, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 
+/// What stands between the core and the output projection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Behind {
+    gate: Option<Gate>,
+    differential: Option<Differential>,
+    last_norm: Option<Norm>,
+}
+
+impl Behind {
+    /// What the model's modules have there.
+    pub fn new(build: &Build<'_>) -> Self {
+        let (with, modules) = (build.with, build.model().family.modules());
+        let (heads, value) = (with.own_heads(), with.value_dim());
+        let columns = Dim(heads.0, heads.1.saturating_mul(value.1));
+        Self {
+            gate: Gate::new(build),
+            differential: modules.differential.then(|| Differential::new(build)),
+            last_norm: modules.norms_before_last_products.then(|| Norm::new(build, columns, build.shapes.rows)),
+        }
+    }
+
+    /// The gate's numbers, where they are made beside queries, keys and values.
+    pub fn beside<'t>(&self, x: &Var<'t>) -> Option<Var<'t>> {
+        self.gate.as_ref().and_then(|gate| gate.beside(x))
+    }
+
+    /// The core's output, or a difference of what it makes.
+    pub fn attended<'t>(
+        &self,
+        core: &Core,
+        qkv: (&Var<'t>, &Var<'t>, &Var<'t>),
+        tables: &Tables<'t>,
+    ) -> (Var<'t>, Option<Var<'t>>) {
+        match &self.differential {
+            Some(differential) => differential.run(core, qkv, tables),
+            None => core.run(qkv, tables),
+        }
+    }
+
+    /// The output, gated if there is a gate.
+    pub fn gated<'t>(&self, x: &Var<'t>, output: Var<'t>, beside: Option<&Var<'t>>) -> Var<'t> {
+        match &self.gate {
+            Some(gate) => gate.run(x, output, beside),
+            None => output,
+        }
+    }
+
+    /// The output, normed if there is a norm.
+    pub fn normed<'t>(&self, output: Var<'t>) -> Var<'t> {
+        match &self.last_norm {
+            Some(norm) => norm.run(&output),
+            None => output,
+        }
+    }
+}
+
 /// The gate's matrix and shapes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Gate {
+struct Gate {
     gates: Linear,
     of_heads: bool,
     /// `[b, s, a, d]`, `[b, s, a, 1]` and `[b, s, a · d]`.
@@ -17,7 +77,7 @@ pub(super) struct Gate {
 
 impl Gate {
     /// The gate that the model's modules have, if any.
-    pub fn new(build: &Build<'_>) -> Option<Self> {
+    fn new(build: &Build<'_>) -> Option<Self> {
         let (with, tape) = (build.with, build.tape);
         let (heads, value) = (with.own_heads(), with.value_dim());
         let columns = Dim("columns of all heads", heads.1.saturating_mul(value.1));
@@ -38,7 +98,7 @@ impl Gate {
     }
 
     /// The gate's numbers, where they are made beside queries, keys and values: they are there until the module ends.
-    pub fn beside<'t>(&self, x: &Var<'t>) -> Option<Var<'t>> {
+    fn beside<'t>(&self, x: &Var<'t>) -> Option<Var<'t>> {
         (!self.of_heads).then(|| self.made(x))
     }
 
@@ -48,7 +108,7 @@ impl Gate {
     }
 
     /// The core's output, gated.
-    pub fn run<'t>(&self, x: &Var<'t>, output: Var<'t>, beside: Option<&Var<'t>>) -> Var<'t> {
+    fn run<'t>(&self, x: &Var<'t>, output: Var<'t>, beside: Option<&Var<'t>>) -> Var<'t> {
         let [of_heads, of_gates, of_columns] = self.forms;
         x.tape().at("Gate of attention", sources::PYTORCH_AUTOGRAD);
         if let Some(gates) = beside {

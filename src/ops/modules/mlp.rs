@@ -131,7 +131,8 @@ impl Mlp {
             Gate::None | Gate::Own(_) => column(("up weight", bias("up bias")), inner, form),
         };
         build.tape.at(names[1], sources::PYTORCH_AUTOGRAD);
-        let down = build.row(Part::FeedForward, ("down weight", model.mlp_bias.then_some("down bias")), (h, inner), build.shapes.hidden);
+        let down =
+            build.row(Part::FeedForward, ("down weight", model.mlp_bias.then_some("down bias")), (h, inner), build.shapes.hidden);
         let normed = model.family.modules().norms_before_last_products;
         let last_norm = normed.then(|| Norm::new(build, inner, build.shapes.rows));
         let kernels = build.kernels();

@@ -10,6 +10,7 @@ mod bloom;
 mod decoder;
 mod deepseek;
 mod dense;
+mod differential;
 mod disentangled;
 mod ends;
 mod falcon;
@@ -18,6 +19,7 @@ mod further;
 mod gate;
 mod gpt2;
 mod in_pairs;
+mod indexer;
 mod mixers;
 mod mlp;
 mod moe;
@@ -47,7 +49,7 @@ pub(crate) use state::{State, split as split_of_state};
 pub(crate) use tables::Tables;
 
 /// The tensors that a layer keeps of a token that it served: name, heads and width of each.
-pub(crate) type Cached = [(&'static str, [Dim; 2]); 2];
+pub(crate) type Cached = Vec<(&'static str, [Dim; 2])>;
 
 /// One transformer block: declared with its parameters, run on hidden states.
 pub(crate) trait Block {

@@ -40,6 +40,8 @@ pub(super) struct Norm {
     rows: Form,
     /// A fused norm's input gradient takes the place of its output's.
     over: bool,
+    /// No gradient comes back to it.
+    alone: bool,
 }
 
 impl Norm {
@@ -76,7 +78,31 @@ impl Norm {
         };
         let scaled = layer || build.model().family.modules().norm != NormStyle::Unscaled;
         let weight = scaled.then(|| build.parameter("scale", dims));
-        Self { style, weight, bias: bias.then(|| build.parameter("bias", dims)), rows, over: build.kernels().writes_over }
+        Self {
+            style,
+            weight,
+            bias: bias.then(|| build.parameter("bias", dims)),
+            rows,
+            over: build.kernels().writes_over,
+            alone: false,
+        }
+    }
+
+    /// `nn.LayerNorm`, whatever the model's norms are.
+    pub fn of_layers(build: &Build<'_>, width: Dim, rows: Form) -> Self {
+        let (weight, bias) = (Some(build.parameter("scale", [width])), Some(build.parameter("bias", [width])));
+        Self { style: Style::Layer, weight, bias, rows, over: false, alone: true }
+    }
+
+    /// `nn.RMSNorm` without a scale: one kernel on GPUs, and operator by operator elsewhere.
+    pub fn of_torch(build: &Build<'_>, rows: Form) -> Self {
+        let style = if build.tape.is_cuda() { Style::FusedRms } else { Style::Composite };
+        Self { style, weight: None, bias: None, rows, over: false, alone: false }
+    }
+
+    /// Its scale and bias, as far as there are such.
+    pub fn parameters(&self) -> impl Iterator<Item = Param> {
+        self.weight.into_iter().chain(self.bias)
     }
 
     /// The model's RMS norm without a scale.
@@ -85,17 +111,17 @@ impl Norm {
             NormStyle::ScaledByPower => Style::PowerRms,
             _ => Style::Unscaled,
         };
-        Self { style, weight: None, bias: None, rows, over: false }
+        Self { style, weight: None, bias: None, rows, over: false, alone: false }
     }
 
     /// The normed tensor.
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
-        let weight = self.weight.map(|weight| x.tape().read(weight));
+        let weight = self.weight.map(|weight| self.read(x, weight));
         match (self.style, weight) {
             (Style::FusedRms, weight) => self.fused(x, weight.as_ref()),
             (Style::PowerRms, weight) => self.power(x, weight),
+            (Style::Composite, weight) => self.composite(x, weight),
             (Style::Unscaled, _) | (_, None) => self.without_scale(x),
-            (Style::Composite, Some(weight)) => self.composite(x, weight),
             (Style::Rms, Some(weight)) => self.rms(x, weight),
             (Style::WideRms, Some(weight)) => self.wide(x, |_| weight),
             (Style::CopiedScale, Some(weight)) => self.wide(x, |_| weight.cast_as(FP32, "scale in fp32")),
@@ -103,6 +129,11 @@ impl Norm {
             (Style::Cohere, Some(weight)) => self.cohere(x, weight),
             (Style::Layer, Some(weight)) => self.layer(x, &weight),
         }
+    }
+
+    fn read<'t>(&self, x: &Var<'t>, param: Param) -> Var<'t> {
+        let read = x.tape().read(param);
+        if self.alone { read.detached() } else { read }
     }
 
     fn rms<'t>(&self, x: &Var<'t>, weight: Var<'t>) -> Var<'t> {
@@ -113,11 +144,14 @@ impl Norm {
         weight.mul(normed.clone().cast_as(format, "unscaled norm output")).named("norm output")
     }
 
-    fn composite<'t>(&self, x: &Var<'t>, weight: Var<'t>) -> Var<'t> {
+    fn composite<'t>(&self, x: &Var<'t>, weight: Option<Var<'t>>) -> Var<'t> {
         let wide = x.clone().cast_as(FP32, "norm input in fp32");
         let statistics = wide.clone().apply(POWER).reduce(self.rows).apply(RSQRT).named("norm statistics");
         let normed = wide.clone().mul(statistics.clone()).named("unscaled norm output");
-        let scaled = normed.clone().mul(weight);
+        let scaled = match weight {
+            Some(weight) => normed.clone().mul(weight),
+            None => normed.clone(),
+        };
         drop((normed, statistics, wide));
         scaled.cast_as(x.dtype(), "norm output")
     }
@@ -180,7 +214,7 @@ impl Norm {
     }
 
     fn layer<'t>(&self, x: &Var<'t>, weight: &Var<'t>) -> Var<'t> {
-        let bias = self.bias.map(|bias| x.tape().read(bias));
+        let bias = self.bias.map(|bias| self.read(x, bias));
         // Mean and deviation have the input's format on CPUs, and that of their sums on GPUs
         // (`aten/src/ATen/native/cuda/layer_norm_kernel.cu`, `acc_type`).
         let (format, rows) = (x.dtype(), if x.tape().is_cuda() { FP32 } else { x.dtype() });

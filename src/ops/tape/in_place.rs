@@ -3,7 +3,7 @@
 
 use super::Order;
 use super::primitives::{Save, wider};
-use super::state::{Operand, Rule};
+use super::state::{NONE, Operand, Rule};
 use super::{Form, Param, Var};
 use crate::ops::tensor::Dim;
 use crate::units::DType;
@@ -58,6 +58,12 @@ impl Var<'_> {
         let sum = self.unary(Rule::Unary { temporaries: 2, elementwise: false }, Save::Input, "log-sum-exp", (to, dtype));
         sum.tape.state.borrow_mut().save(sum.node, sum.storage);
         sum
+    }
+
+    /// The same tensor, for what no gradient comes back to.
+    pub const fn detached(mut self) -> Self {
+        self.node = NONE;
+        self
     }
 
     /// Scaled in place.

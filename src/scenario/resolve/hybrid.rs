@@ -1,11 +1,11 @@
 //! Layers that are not all alike, from the fields of the architecture.
 
-use crate::config::{AltUp, Hybrid, LayerSet, Mixer, MixerKind, OtherHeads};
+use crate::config::{AltUp, Hybrid, Indexer, LayerSet, Mixer, MixerKind, OtherHeads};
 use crate::scenario::words::Word;
 use crate::scenario::{FieldError, FieldId, Mode, Scenario, Value};
 
 /// Every field that makes layers unlike each other.
-const FIELDS: [FieldId; 9] = [
+const FIELDS: [FieldId; 10] = [
     FieldId::Mixer,
     FieldId::AttentionLayers,
     FieldId::FeedForwardLayers,
@@ -14,6 +14,7 @@ const FIELDS: [FieldId; 9] = [
     FieldId::ValueHeadDim,
     FieldId::OtherHeadLayers,
     FieldId::ExpertsNormed,
+    FieldId::IndexHeads,
     FieldId::Streams,
 ];
 
@@ -36,6 +37,7 @@ impl Scenario {
             v_head_dim: self.optional_integer(FieldId::ValueHeadDim),
             other_heads: self.other_heads(),
             experts_normed: self.flag(FieldId::ExpertsNormed),
+            indexer: self.indexer(),
             altup: self.altup(),
         };
         (hybrid != Hybrid::default()).then_some(hybrid)
@@ -57,6 +59,16 @@ impl Scenario {
             v_head_dim: self.optional_integer(FieldId::OtherValueDim).unwrap_or(head_dim),
             attention_sinks: self.flag(FieldId::OtherSinks),
             attention_k_eq_v: self.flag(FieldId::OtherJointKeys),
+        })
+    }
+
+    /// What chooses the tokens that attention sees, if anything does; sizes left empty are those of DeepSeek-V3.2.
+    fn indexer(&self) -> Option<Indexer> {
+        Some(Indexer {
+            num_heads: self.optional_integer(FieldId::IndexHeads)?,
+            head_dim: self.optional_integer(FieldId::IndexHeadDim).unwrap_or(128),
+            topk: self.optional_integer(FieldId::IndexTopk).unwrap_or(2048),
+            layers: self.layers(FieldId::IndexedLayers),
         })
     }
 

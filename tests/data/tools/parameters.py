@@ -140,6 +140,9 @@ FURTHER = [
 
 # Kinds whose shapes are those of their rows under ../measured.
 OF_ROWS = [
+    "diffllama",
+    "glm_moe_dsa",
+    "deepseek_v32",
     "cohere2_moe",
     "laguna",
     "afmoe",

@@ -362,13 +362,34 @@ fn a_dense_model_speaks_of_no_experts() {
     assert_eq!(row(&dense, "num_experts_per_tok").how, How::Ignored);
 }
 
-/// DeepSeek-V3.2 is the third version and an indexer, which is named whether the file speaks of it or not.
+/// DeepSeek-V3.2 is the third version and an indexer, whether the file speaks of it or not; some of GLM-5's layers have none.
 #[test]
-fn an_indexer_is_named_as_not_counted() {
+fn an_indexer_is_read() {
     let stated = read(include_str!("../../data/configs/corpus/nvidia__DeepSeek-V3.2-NVFP4.json"));
-    assert_eq!(parameters(&stated.config), 671_026_404_352);
-    assert_eq!(stated.not_counted, ["index_head_dim", "index_n_heads", "index_topk"]);
-    assert_eq!(read(r#"{"model_type":"deepseek_v32","hidden_size":7168}"#).not_counted, stated.not_counted);
+    assert_eq!(parameters(&stated.config), 671_877_929_216);
+    assert_eq!(stated.not_counted, <[String; 0]>::default());
+    assert_eq!(read(r#"{"model_type":"deepseek_v32","hidden_size":7168}"#).config.hybrid, stated.config.hybrid);
+    let few = read(r#"{"model_type":"glm_moe_dsa","num_hidden_layers":6,"index_topk_freq":2,"index_skip_topk_offset":1}"#).config;
+    let own = |layer| few.indexer().is_some_and(|indexer| indexer.layers.contains(layer));
+    assert_eq!([0, 1, 2, 3, 4, 5].map(own), [true, false, true, false, true, false]);
+    let lost = config_json(r#"{"model_type":"glm_moe_dsa","num_hidden_layers":2,"indexer_types":["shared","full"]}"#);
+    assert!(lost.expect_err("nothing to share").to_string().contains("indexer_types"));
+}
+
+/// Laguna's sliding layers may have another number of query heads, by one rule; gates for every column are not modelled.
+#[test]
+fn query_heads_of_sliding_layers_are_read() {
+    let file = |more: &str| {
+        format!(
+            r#"{{"model_type":"laguna","num_hidden_layers":3,"layer_types":["full_attention","sliding_attention","sliding_attention"]{more}}}"#
+        )
+    };
+    let listed = read(&file(r#","num_attention_heads_per_layer":[48,64,64]"#)).config;
+    let other = listed.hybrid.and_then(|hybrid| hybrid.other_heads).expect("other heads");
+    assert_eq!((listed.num_attention_heads, other.num_attention_heads, listed.rotary_dim), (48, 64, Some(64)));
+    for refused in [r#","num_attention_heads_per_layer":[48,64,32]"#, r#","gating":"per-element""#] {
+        assert!(config_json(&file(refused)).is_err(), "{refused}");
+    }
 }
 
 /// A window without a list of layers says nothing of which layers slide.

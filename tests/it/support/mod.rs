@@ -233,6 +233,11 @@ fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
         total += feed_forward_parameters(config, layer);
         halves[1] = true;
     }
+    if let Some(indexer) = hybrid.indexer.as_ref().filter(|indexer| indexer.layers.contains(layer)) {
+        let (h, n, d) = (config.hidden_size, indexer.num_heads, indexer.head_dim);
+        let rank = config.mla.and_then(|mla| mla.q_lora_rank).unwrap_or(h);
+        total += rank * n * d + h * d + h * n + 2 * d;
+    }
     if let Some(altup) = &hybrid.altup {
         let (h, n, p) = (config.hidden_size, altup.num_inputs, altup.hidden_size_per_layer_input);
         // A scale, coefficients of two kinds and a router; a low-rank layer; a gated input: with a norm each.
@@ -306,6 +311,7 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
         "afmoe" => h * queries,
         "laguna" => h * a,
         "bitnet" => queries,
+        "diffllama" => 4 * config.head_dim,
         _ => 0,
     };
     total + if config.attention_sinks { a } else { 0 }

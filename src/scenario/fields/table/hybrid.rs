@@ -1,6 +1,6 @@
 //! Architectures whose layers are not all alike, or keep a state of fixed size.
 
-use super::{Value, SIZE, option, optional};
+use super::{LENGTH, SIZE, Value, option, optional};
 use crate::config::{AltUp, Hybrid, LayerSet, Mixer, ModelConfig, OtherHeads};
 
 fn mixer(model: &ModelConfig) -> Option<&Mixer> {
@@ -145,6 +145,24 @@ fields! { $
     ExpertsNormed("exn", "experts_normed", "Extra norms around experts").flag()
         .structure(|model| {
             Value::Flag(model.hybrid.as_ref().is_some_and(|hybrid| hybrid.experts_normed))
+        }),
+    /// Heads that score every token for each query, so that attention sees the best alone; empty:
+    /// attention sees all.
+    IndexHeads("ixh", "index_n_heads", "Heads of the indexer")
+        .whole(1..=100_000).step(8).optional()
+        .structure(|model| optional(model.indexer().map(|indexer| indexer.num_heads))),
+    /// Width of the indexer's heads, and of its key, which is cached for every token.
+    IndexHeadDim("ixd", "index_head_dim", "Head size of the indexer")
+        .whole(1..=100_000).step(8).optional()
+        .structure(|model| optional(model.indexer().map(|indexer| indexer.head_dim))),
+    /// Tokens that a query sees of those that the indexer scores.
+    IndexTopk("ixk", "index_topk", "Tokens seen")
+        .whole(1..=LENGTH).step(128).optional()
+        .structure(|model| optional(model.indexer().map(|indexer| indexer.topk))),
+    /// Which layers have an indexer; the others see what the one before has chosen.
+    IndexedLayers("ixl", "layers_with_indexer", "Layers with an indexer").layers()
+        .structure(|model| {
+            Value::Layers(model.indexer().map_or(LayerSet::All, |indexer| indexer.layers.clone()))
         }),
     /// Residual streams that every layer reads and corrects (AltUp), with a low-rank layer beside
     /// attention and an embedding of its own for every layer; empty: one stream.

@@ -1,0 +1,55 @@
+//! The indexer of sparse attention.
+
+use super::layers::compact;
+use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader};
+use super::value::Value;
+use super::{How, ImportError};
+use crate::config::{Hybrid, Indexer, LayerSet, ModelConfig};
+use crate::models::FamilySpec;
+
+const TYPES: &str = "indexer_types";
+const PATTERN: &str = "index_topk_pattern";
+
+/// Reads its sizes, and which layers have one.
+pub(super) fn indexer(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
+    let Some([heads, head_dim, topk]) = kind.indexer else { return Ok(()) };
+    let layers = if kind.modules.shares_indexed_tokens { layers(file, config.num_hidden_layers)? } else { LayerSet::All };
+    let indexer = Indexer {
+        num_heads: file.size_or(&["index_n_heads"], MAX_SIZE, heads)?,
+        head_dim: file.size_or(&["index_head_dim"], MAX_SIZE, head_dim)?,
+        topk: file.size_or(&["index_topk"], MAX_POSITIONS, topk)?,
+        layers,
+    };
+    let rope = config.mla.map_or(0, |mla| mla.qk_rope_head_dim);
+    if indexer.head_dim < rope || config.mla.is_some_and(|mla| mla.q_lora_rank.is_none()) {
+        return Err(ImportError::not_modelled("an indexer without narrow queries, or with heads narrower than what is rotated"));
+    }
+    let before = config.hybrid.take().unwrap_or_default();
+    config.hybrid = Some(Hybrid { indexer: Some(indexer), ..before });
+    Ok(())
+}
+
+/// The layers that choose for themselves: as listed, else by a pattern of letters, else by a period.
+fn layers(file: &mut Reader<'_>, layers: u64) -> Result<LayerSet, ImportError> {
+    let number = |file: &Reader<'_>, key: &str, default| match file.peek(key) {
+        Some(Value::Whole(number)) => *number,
+        _ => default,
+    };
+    let is_full = |value: &Value| matches!(value, Value::Text(word) if word == "full");
+    let own: Vec<bool> = match (file.peek(TYPES), file.peek(PATTERN)) {
+        (Some(Value::List(types)), _) | (None, Some(Value::List(types))) => types.iter().map(is_full).collect(),
+        (None, Some(Value::Text(letters))) => letters.chars().map(|letter| letter == 'F').collect(),
+        _ => {
+            let period = number(file, "index_topk_freq", 1).clamp(1, MAX_LAYERS);
+            let offset = number(file, "index_skip_topk_offset", 2);
+            (0..layers).map(|layer| (layer + 1).saturating_sub(offset).is_multiple_of(period)).collect()
+        }
+    };
+    file.done_with(&[TYPES, PATTERN, "index_topk_freq", "index_skip_topk_offset"]);
+    if u64::try_from(own.len()).ok() != Some(layers) || own.first() != Some(&true) {
+        return Err(ImportError::not_modelled(format!("layers that read what no layer has chosen ({TYPES})")));
+    }
+    let count = own.iter().filter(|own| **own).count();
+    file.tell("layers_with_indexer", &format!("{count} of {layers}"), How::Derived, "Layers that choose the tokens they see.");
+    compact(own)
+}
