@@ -3,6 +3,7 @@
 mod encoders;
 mod evaluation;
 mod float8;
+mod parts;
 mod towers;
 mod tuning;
 
@@ -11,8 +12,8 @@ use std::num::NonZeroU64;
 use thiserror::Error;
 
 use crate::config::{
-    AttentionKernel, Division, Job, Loss, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RouterWeights,
-    TrainingPrecision, TrainingRun,
+    Division, Job, Loss, Objective, ParallelLayout, PipelineSchedule, PipelineSplit, Recompute, RouterWeights, TrainingPrecision,
+    TrainingRun,
 };
 use crate::optimizers::{ConflictingTool, OptimizerConflict};
 pub(super) use evaluation::refused as refused_evaluation;
@@ -449,17 +450,7 @@ fn frameworks(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     forbid(layout.p() > 1, &|| sharding.forbidden(With::Pipeline, run.stack.sharding));
     forbid(layout.ep() > 1, &|| sharding.forbidden(With::Experts, run.stack.sharding));
     forbid(layout.d() > 1, &|| sharding.forbidden(With::Anything, run.stack.sharding));
-    forbid(job.model().has_parts_of_its_own() && !run.stack.is_played(), &|| Some(&LAYERS_ELSEWHERE));
-    forbid(job.model().indexer().is_some() && run.attention == AttentionKernel::Flash, &|| Some(&INDEXED_BY_MASKS));
-    forbid(job.model().encoder.is_some() && !encoders::runs(job, run), &|| Some(&ENCODER_ELSEWHERE));
-    forbid(job.model().encoder.is_some() && !encoders::runs_again(job, run), &|| Some(&ENCODER_RUNS_ONCE));
-    forbid(job.model().encoder.is_some() && !job.model().family.modules().encoder.trains, &|| Some(&ENCODER_COUNTED));
-    forbid(job.model().shares_blocks() && sharding.shards_parameters(), &|| Some(&SHARED_IN_SHARDS));
-    forbid(job.model().tower.is_some() && !towers::are_held(job, run), &|| Some(&TOWER_ELSEWHERE));
-    let streams = job.model().altup().is_some() || job.model().indexer().is_some();
-    forbid(streams && layout.p() > 1, &|| Some(&STREAMS_IN_STAGES));
-    forbid(streams && !run.tuning.is_full(), &|| Some(&STREAMS_TUNED));
-    forbid(job.model().mixer().is_some() && (!run.tuning.is_full() || run.compile), &|| Some(&STATES_OTHERWISE));
+    parts::forbidden(job, run, &mut forbid);
 }
 
 /// True if routers learn in fp32 beside weights of 16 bits.

@@ -1,7 +1,7 @@
 //! DeepSeek's blocks: latent attention and experts chosen in groups
 //! (transformers 5.23: `modeling_deepseek_v3.py`, `modeling_deepseek_v2.py`).
 
-use super::attention::Core;
+use super::attention_core::Core;
 use super::indexer::Sight;
 use super::mlp::Mlp;
 use super::moe::{self, Experts};

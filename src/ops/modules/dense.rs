@@ -1,7 +1,7 @@
 //! Dense blocks of one attention and one feed-forward layer (transformers 5.23, `models/*/modeling_*.py`): `opt`, `phi`, `phi3`,
 //! `stablelm`, `cohere`, `granite` and `glm4`, which order the same few parts in their own ways.
 
-use super::attention::Core;
+use super::attention_core::Core;
 use super::disentangled::Disentangled;
 use super::feed::FeedForward;
 use super::mixers::Mixing;

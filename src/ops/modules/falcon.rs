@@ -1,7 +1,7 @@
 //! Falcon's block (transformers 5.23, `models/falcon/modeling_falcon.py`): products written with `@`, whose transposed weights
 //! autocast casts anew each time, and scores in the activations' format. Only its FlashAttention class has no scores.
 
-use super::attention::Core;
+use super::attention_core::Core;
 use super::mlp::Activation;
 use super::norm::Norm;
 use super::rotary::rotated;

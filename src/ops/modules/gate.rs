@@ -1,7 +1,7 @@
 //! What stands between attention's core and its output projection (transformers 5.23): a gate from a matrix of its own
 //! (`models/{afmoe,laguna}`), a difference of heads (`models/diffllama`), a norm (`models/bitnet`).
 
-use super::attention::Core;
+use super::attention_core::Core;
 use super::differential::Differential;
 use super::norm::Norm;
 use super::{Build, FP32, Linear, Part, Tables};

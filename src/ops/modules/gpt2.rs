@@ -1,6 +1,6 @@
 //! GPT-2's block (transformers 5.23, `models/gpt2/modeling_gpt2.py`): one projection for queries, keys and values, split in three.
 
-use super::attention::Core;
+use super::attention_core::Core;
 use super::mlp::Mlp;
 use super::norm::Norm;
 use super::{Block, Build, Linear, Part, Tables};

@@ -1,7 +1,7 @@
 //! A block of torchtune 0.6 (`modules/transformer.py`, `attention.py`, `feed_forward.py`, `position_embeddings.py`): neighbours in a head are
 //! rotated together in fp32, keys and values are repeated for every query head, and attention's output stays to the block's end.
 
-use super::attention::Core;
+use super::attention_core::Core;
 use super::mlp::Mlp;
 use super::norm::Norm;
 use super::{Block, Build, FP32, Linear, Part, Shapes, Tables, half};

@@ -6,6 +6,7 @@
 mod adapter;
 mod altup;
 mod attention;
+mod attention_core;
 mod bloom;
 mod decoder;
 mod deepseek;

@@ -1,6 +1,6 @@
 //! GPT-NeoX's block (transformers 5.23, `models/gpt_neox/modeling_gpt_neox.py`): attention and feed-forward side by side.
 
-use super::attention::Core;
+use super::attention_core::Core;
 use super::mlp::Mlp;
 use super::norm::Norm;
 use super::rotary::rotated;

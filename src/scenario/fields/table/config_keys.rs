@@ -112,8 +112,6 @@ fields! { $
     MoeSharedWidth("moe-shared-expert-intermediate-size", "moe_shared_expert_intermediate_size", "Width of shared experts")
         .whole(0..=SIZE).step(128).of_file(),
     /// Layers at the start that keep a dense feed-forward layer.
-    NumDenseLayers("num-dense-layers", "num_dense_layers", "Layers without experts").whole(0..=10_000).step(1).of_file(),
-    /// Layers at the start that keep a dense feed-forward layer.
     FirstDense("first-k-dense-replace", "first_k_dense_replace", "Layers without experts").whole(0..=10_000).step(1).of_file(),
     /// The first layers, which have no experts, as LFM2 names them.
     DenseLayers("num-dense-layers", "num_dense_layers", "Layers without experts").whole(0..=10_000).step(1).of_file(),

@@ -1,0 +1,27 @@
+//! Parts of models that some trainings are not modelled with.
+
+use super::{
+    ENCODER_COUNTED, ENCODER_ELSEWHERE, ENCODER_RUNS_ONCE, FrameworkRule, INDEXED_BY_MASKS, LAYERS_ELSEWHERE, SHARED_IN_SHARDS,
+    STATES_OTHERWISE, STREAMS_IN_STAGES, STREAMS_TUNED, TOWER_ELSEWHERE, encoders, towers,
+};
+use crate::config::{AttentionKernel, Job, TrainingRun};
+
+/// Forbids a rule where something holds.
+type Forbid<'a> = dyn FnMut(bool, &dyn Fn() -> Option<&'static FrameworkRule>) + 'a;
+
+/// Forbids what the model's parts are not modelled with.
+pub(super) fn forbidden(job: &Job, run: &TrainingRun, forbid: &mut Forbid<'_>) {
+    let (layout, model) = (job.layout(), job.model());
+    let is_encoder = model.encoder.is_some();
+    forbid(model.has_parts_of_its_own() && !run.stack.is_played(), &|| Some(&LAYERS_ELSEWHERE));
+    forbid(model.indexer().is_some() && run.attention == AttentionKernel::Flash, &|| Some(&INDEXED_BY_MASKS));
+    forbid(is_encoder && !encoders::runs(job, run), &|| Some(&ENCODER_ELSEWHERE));
+    forbid(is_encoder && !encoders::runs_again(job, run), &|| Some(&ENCODER_RUNS_ONCE));
+    forbid(is_encoder && !model.family.modules().encoder.trains, &|| Some(&ENCODER_COUNTED));
+    forbid(model.shares_blocks() && layout.sharding.shards_parameters(), &|| Some(&SHARED_IN_SHARDS));
+    forbid(model.tower.is_some() && !towers::are_held(job, run), &|| Some(&TOWER_ELSEWHERE));
+    let streams = model.altup().is_some() || model.indexer().is_some();
+    forbid(streams && layout.p() > 1, &|| Some(&STREAMS_IN_STAGES));
+    forbid(streams && !run.tuning.is_full(), &|| Some(&STREAMS_TUNED));
+    forbid(model.mixer().is_some() && (!run.tuning.is_full() || run.compile), &|| Some(&STATES_OTHERWISE));
+}
