@@ -320,7 +320,7 @@ pub enum RouterWeights {
 /// The format of the picked experts' weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpertWeights {
-    /// That of the scores before they were made wider.
+    /// That of the scores before they were made wider. It is not that of the input under autocast, which casts the product alone.
     AsScores,
     /// That of the router's input.
     AsInput,
@@ -399,7 +399,12 @@ impl ExpertModules {
     };
 
     /// The choices of `granitemoe`: a router before the experts, and a softmax in fp32 over those that it picks.
-    pub const OF_PICKED_IN_FP32: Self = Self { scores: RouterScores::SoftmaxOfPickedInFp32, router_first: true, ..Self::PLAIN };
+    pub const OF_PICKED_IN_FP32: Self = Self {
+        scores: RouterScores::SoftmaxOfPickedInFp32,
+        weights_in: ExpertWeights::AsInput,
+        router_first: true,
+        ..Self::PLAIN
+    };
 }
 
 /// How queries and keys are rotated.

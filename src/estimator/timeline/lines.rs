@@ -92,7 +92,9 @@ fn alive_at(played: &Played<'_>, mark: &Mark) -> Vec<AliveStorage> {
     for (id, (storage, kind)) in state.storages.iter().zip(kinds_after(&state, mark.segment.event)).enumerate() {
         let kept = retained.get(id).copied().flatten();
         // What a block left to the one behind it goes when backward is in that one; its like between other blocks are still there.
-        let left = mark.segment.when == When::Backward && storage.layer + 1 == here;
+        // A tower beside the blocks has none behind it.
+        let behind = storage.layer.checked_add(1);
+        let left = mark.segment.when == When::Backward && behind == Some(here);
         let (kind, gone) = match (kind, kept) {
             (Some(kind), _) => (kind, 0),
             (None, Some(kind)) if left && id >= played.before => (kind, 1),

@@ -12,6 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 74, word: "cohere2-moe", label: "Cohere 2 MoE" },
         experts: ExpertModules {
             scores: RouterScores::SoftmaxInFp32OfPicked,
+            weights_in: ExpertWeights::AsInput,
             router_first: true,
             scales_total: true,
             ..ExpertModules::PLAIN

@@ -65,8 +65,8 @@ impl Router {
             let logits = if wide { { logits }.cast(FP32) } else { logits };
             let (values, experts) = logits.clone().topk(self.chosen);
             let wide = if self.how == RouterScores::SoftmaxInFp32OfPicked { { values }.cast(FP32) } else { values };
-            let weights = wide.clone().apply(SOFTMAX);
-            return (logits, weights.cast(x.dtype()).named("expert weights"), experts);
+            let weights = self.formatted(wide.clone().apply(SOFTMAX), &logits, x);
+            return (logits, weights.named("expert weights"), experts);
         }
         if self.how == RouterScores::CorrectedSoftmax {
             return self.outside_autocast(x);
@@ -99,13 +99,18 @@ impl Router {
             let sum = weights.clone().total(self.row);
             weights = weights.divide_by(&sum);
         }
-        weights = match self.weights_in {
+        weights = self.formatted(weights, &logits, x);
+        drop(held);
+        (logits, weights.named("expert weights"), experts)
+    }
+
+    /// The picked experts' weights in their format.
+    fn formatted<'t>(&self, weights: Var<'t>, logits: &Var<'t>, x: &Var<'t>) -> Var<'t> {
+        match self.weights_in {
             ExpertWeights::AsScores => weights.cast(logits.dtype()),
             ExpertWeights::AsInput => weights.cast(x.dtype()),
             ExpertWeights::Fp32 => weights,
-        };
-        drop(held);
-        (logits, weights.named("expert weights"), experts)
+        }
     }
 
     /// `Lfm2MoeTopKRouter`: sigmoids in the format of the scores, of which the picked ones are scaled.
