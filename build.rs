@@ -230,7 +230,16 @@ fn mebibytes<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Bytes, D::Er
 
 fn main() -> Result<(), Box<dyn Error>> {
     // The compiler looks at files that it knows: a new one is noticed by the time of its folder.
-    for folder in ["catalog/configs", "engines", "models/families", "models/projectors", "models/towers", "optimizers", "sharding", "stacks"] {
+    for folder in [
+        "catalog/configs",
+        "engines",
+        "models/families",
+        "models/projectors",
+        "models/towers",
+        "optimizers",
+        "sharding",
+        "stacks",
+    ] {
         println!("cargo::rerun-if-changed=src/{folder}");
     }
     let models: Vec<Model> = rows("models")?;

@@ -359,7 +359,8 @@ mod tests {
                 }
             }
         }
-        let first = LayerKind { keys: Keys::Own, mixer: false, feed: Feed::Dense, other_heads: false, unnormed: true, indexed: false };
+        let first =
+            LayerKind { keys: Keys::Own, mixer: false, feed: Feed::Dense, other_heads: false, unnormed: true, indexed: false };
         places.push(first.index());
         assert!(places.into_iter().eq(0..LayerKind::COUNT));
     }
