@@ -29,9 +29,9 @@ const FILES = [
   { file: 'corpus/openai__gpt-oss-120b.json', name: /^gpt-oss( · 117 B|[ -]120B)$/i, size: '116 829 156 672', remarks: [] },
   {
     file: 'corpus/nvidia__DeepSeek-V3.2-NVFP4.json',
-    name: /^DeepSeek-V3\.2( · 671 B)?$/,
-    size: '671 026 404 352',
-    remarks: [/^Not counted: index_head_dim, index_n_heads, index_topk; the result may be too low\.$/, /^Left out: /],
+    name: /^DeepSeek-V3\.2( · 672 B)?$/,
+    size: '671 877 929 216',
+    remarks: [/^Left out: /],
   },
   { file: 'corpus/Helsinki-NLP__opus-mt-en-zh.json', refused: /encoder beside its decoder/ },
   { file: 'corpus/THUDM__chatglm3-6b.json', unknown: 'chatglm', name: /^chatglm3-6b$/, remarks: [/^Assumed: counted as a generic decoder, because the kind chatglm is not known\. Not understood: /] },

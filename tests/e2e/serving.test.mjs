@@ -72,10 +72,10 @@ test('a model whose layers keep a state is pasted, refused for training, and ser
   const page = await open('v1&n=4&tp=4');
   const first = await link(page);
   await part(page, 'paste').click();
-  const config = { model_type: 'qwen3_next', num_hidden_layers: 48, max_position_embeddings: 262144, mamba_ssm_dtype: 'float32' };
+  const config = { model_type: 'jamba', num_hidden_layers: 32, attn_layer_period: 32, attn_layer_offset: 16, max_position_embeddings: 262144 };
   await part(page, 'paste-text').fill(JSON.stringify(config));
   await part(page, 'paste-report').waitFor();
-  assert.match(await textOf(part(page, 'paste-report')), /mixer_layers.*36 of 48.*attention_layers.*12 of 48/);
+  assert.match(await textOf(part(page, 'paste-report')), /mixer_layers.*31 of 32.*attention_layers.*1 of 32/);
   await part(page, 'paste-use').click();
   const problem = part(page, 'error-do');
   await problem.waitFor();

@@ -115,6 +115,9 @@ fields! { $
     FirstDense("first-k-dense-replace", "first_k_dense_replace", "Layers without experts").whole(0..=10_000).step(1).of_file(),
     /// The first layers, which have no experts, as LFM2 names them.
     DenseLayers("num-dense-layers", "num_dense_layers", "Layers without experts").whole(0..=10_000).step(1).of_file(),
+    /// Inner width of the dense feed-forward layers before those with experts.
+    PrefixDenseWidth("prefix-dense-intermediate-size", "prefix_dense_intermediate_size", "Width of dense layers")
+        .whole(1..=SIZE).step(128).of_file(),
     /// Of so many layers one has experts; 1: all of them.
     MoeLayerFreq("moe-layer-freq", "moe_layer_freq", "Experts in every").whole(0..=10_000).step(1).of_file(),
     /// Of so many layers the last one has experts; 1: all of them.
