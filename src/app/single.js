@@ -12,7 +12,7 @@ const unpack = async (text) => {
     words.setUint32(word * 4, value);
   }
   const packed = new Uint8Array(words.buffer, 0, words.byteLength - Number(text[0]));
-  return fzstd.decompress(packed);
+  return unlzma(packed);
 };
 
 const textOf = (id) => document.getElementById(id).textContent;

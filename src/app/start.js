@@ -7,19 +7,12 @@ const PICTURES = "./pictures.js";
 const EMBED = "./embed.js";
 const OFFLINE = "./offline.js";
 
-/** The program as the build packed it, in Zstandard, which browsers do not unpack themselves: piece by piece as it comes. */
+/** The program as the build packed it, in LZMA, which browsers do not unpack themselves. */
 const unpacked = async (name) => {
-  const [response, { Decompress }] = await Promise.all([fetch(name), import(UNPACK)]);
+  const [response, { unlzma }] = await Promise.all([fetch(name), import(UNPACK)]);
   if (!response.ok) throw new Error(`${name}: ${response.status}`);
-  let unpacking;
-  const pieces = new TransformStream({
-    start: (pieces) => {
-      unpacking = new Decompress((piece) => pieces.enqueue(piece.slice()));
-    },
-    transform: (piece) => unpacking.push(piece),
-    flush: () => unpacking.push(new Uint8Array(0), true),
-  });
-  return new Response(response.body.pipeThrough(pieces), { headers: { "content-type": "application/wasm" } });
+  const packed = new Uint8Array(await response.arrayBuffer());
+  return new Response(unlzma(packed), { headers: { "content-type": "application/wasm" } });
 };
 
 /** The rules that only lessons and the panels of the workers need. */

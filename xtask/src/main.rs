@@ -16,6 +16,7 @@ mod sizes;
 mod streams;
 mod styles;
 mod tools;
+mod unpack;
 
 use std::process::ExitCode;
 

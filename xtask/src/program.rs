@@ -8,6 +8,7 @@ use crate::page::hash_of;
 use crate::shell::{Outcome, program, root, run};
 use crate::short_names::{Script, minified, with_short_names};
 use crate::streams::without_streams;
+use crate::unpack;
 
 /// Makes the page's program and its scripts small and gives them names after their content, as all files of the page have: a page
 /// never meets a program of another version. Our start script takes the place of Trunk's.
@@ -20,12 +21,12 @@ pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
     let [wasm, bindings] = of_trunk.each_ref().map(|name| fs::read(dist.join(name)).map_err(unreadable));
     let (bindings, wasm) = without_streams(path, &String::from_utf8_lossy(&bindings?), &wasm?)?;
     let (bindings, wasm) = with_short_names(path, (&bare(&bindings), Script::Module), &optimized(path, &wasm)?)?;
-    let packed = tightly_packed(&wasm)?;
-    let unpack = minified(path, &read_source(UNPACK)?, Script::Module)?;
+    let packed = unpack::tightly_packed(&wasm)?;
+    let unpacker = minified(path, &format!("{}export {{ unlzma }};\n", unpack::script()?), Script::Module)?;
     let names = [
         format!("headroom-page-{:016x}.js", hash_of(bindings.as_str())),
         format!("headroom-page-{:016x}{PACKED}", hash_of(&wasm)),
-        format!("unpack-{:016x}.js", hash_of(unpack.as_str())),
+        format!("unpack-{:016x}.js", hash_of(unpacker.as_str())),
     ];
     let mut script = start_script(&read_source(START)?, &names)?;
     let mut rare = Vec::new();
@@ -43,7 +44,7 @@ pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
     let written = (of_trunk.iter().try_for_each(|name| fs::remove_file(dist.join(name))))
         .and_then(|()| fs::write(dist.join(bindings_name), bindings))
         .and_then(|()| fs::write(dist.join(wasm_name), packed))
-        .and_then(|()| fs::write(dist.join(unpack_name), unpack))
+        .and_then(|()| fs::write(dist.join(unpack_name), unpacker))
         .and_then(|()| rare.into_iter().try_for_each(|(name, text)| fs::write(dist.join(name), text)))
         .and_then(|()| fs::write(dist.join(script_name), script))
         .and_then(|()| fs::write(dist.join("index.html"), html));
@@ -52,20 +53,6 @@ pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
 
 /// How the name of the packed program ends. Servers know no such ending: they send it as it is, and neither unpack it nor pack it again.
 pub const PACKED: &str = ".packed";
-
-/// The script that unpacks the program: the npm package fzstd, a tenth of what Zstandard saves over gzip.
-const UNPACK: &str = "tests/e2e/node_modules/fzstd/esm/index.mjs";
-
-/// Zstandard's highest level.
-const TIGHTEST: i32 = 22;
-
-/// A program in Zstandard: a tenth smaller than gzip makes it, because it finds what is alike anywhere in it.
-///
-/// # Errors
-/// When it cannot be packed.
-pub fn tightly_packed(program: &[u8]) -> Outcome<Vec<u8>> {
-    zstd::bulk::compress(program, TIGHTEST).map_err(|error| format!("the program cannot be packed: {error}."))
-}
 
 /// The names of the page's program and of wasm-bindgen's script to it, as Trunk leaves them.
 fn files_of_trunk(dist: &Path) -> Outcome<[String; 2]> {

@@ -10,18 +10,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::offline::integrity;
-use crate::program::{bare, optimized, read_source, tightly_packed};
+use crate::program::{bare, optimized, read_source};
 use crate::shell::{Outcome, program, root, run, say};
 use crate::short_names::{Script, with_short_names};
-use crate::{page, sizes, styles};
+use crate::{page, sizes, styles, unpack};
 
 /// Where it lies.
 pub const FILE: &str = "headroom.html";
 /// The program that holds all others.
 const NAME: &str = "headroom-single";
-
-/// The script that unpacks the program, which declares `fzstd`: the npm package of that name.
-const UNPACK: &str = "tests/e2e/node_modules/fzstd/umd/index.js";
 
 /// Builds dist/headroom.html with the tools on `path`, and checks its size.
 ///
@@ -36,8 +33,9 @@ pub fn build(path: &OsStr) -> Outcome {
     let linked = folder.join(target).join("release").join(format!("{NAME}.wasm"));
     let (bindings, wasm) = bound(path, &linked)?;
     let (bindings, wasm) = with_short_names(path, (&bare(&bindings), Script::Plain), &optimized(path, &wasm)?)?;
-    let packed = tightly_packed(&wasm)?;
-    let html = assembled(&read_source("index.html")?, [&read_source(UNPACK)?, &bindings], &packed)?;
+    let packed = unpack::tightly_packed(&wasm)?;
+    let unpacker = format!("const unlzma = (() => {{\n{}return unlzma;\n}})();\n", bare(&unpack::script()?));
+    let html = assembled(&read_source("index.html")?, [&unpacker, &bindings], &packed)?;
     let dist = root().join("dist");
     fs::create_dir_all(&dist)
         .and_then(|()| fs::write(dist.join(FILE), &html))
@@ -146,7 +144,7 @@ mod tests {
         let page = read_source("index.html").unwrap();
         let (_, sheets, icon) = without_files(&page);
         assert!(sheets.len() > 10 && icon.is_some(), "{sheets:?}");
-        let html = assembled(&page, ["let fzstd;\n", "let wasm_bindgen;\n"], b"program").unwrap();
+        let html = assembled(&page, ["let unlzma;\n", "let wasm_bindgen;\n"], b"program").unwrap();
         for outside in ["data-trunk", "href=\"./", "src=\"./", "stylesheet"] {
             assert!(!html.contains(outside), "{outside}");
         }
@@ -170,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_policy_allows_what_stands_there_and_nothing_else() {
-        let html = assembled(&read_source("index.html").unwrap(), ["let fzstd;\n", "let wasm_bindgen;\n"], b"program").unwrap();
+        let html = assembled(&read_source("index.html").unwrap(), ["let unlzma;\n", "let wasm_bindgen;\n"], b"program").unwrap();
         let policy = html.split("Content-Security-Policy\" content=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
         let inside = |opening: &str, closing: &str| html.split(opening).nth(1).unwrap().split(closing).next().unwrap().to_owned();
         assert!(policy.contains(&integrity(inside("<style>", "</style>").as_bytes())));

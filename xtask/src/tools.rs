@@ -140,7 +140,7 @@ fn npm_packages() -> Outcome {
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock) {
         return Ok(());
     }
-    say("Installing the npm packages of tests/e2e (wasm-opt, terser, fzstd, the browser's driver, axe)");
+    say("Installing the npm packages of tests/e2e (wasm-opt, terser, lzma1, the browser's driver, axe)");
     run(program("npm", &["ci", "--no-audit", "--no-fund"]).current_dir(&folder))?;
     fs::write(&stamp, lock).map_err(|error| format!("{} cannot be written: {error}.", stamp.display()))
 }

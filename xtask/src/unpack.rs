@@ -1,0 +1,82 @@
+//! How programs are packed, and the script that unpacks them.
+//!
+//! LZMA leaves a tenth less of a program than Zstandard: it predicts every bit from those before. Browsers do not unpack it themselves.
+
+use liblzma::stream::{LzmaOptions, Stream};
+use liblzma::write::XzEncoder;
+
+use std::io::Write as _;
+
+use crate::program::read_source;
+use crate::shell::Outcome;
+
+/// Where the decoder's modules lie, each behind those that it needs: files of the npm package lzma1.
+const MODULES: [&str; 5] = ["utils", "lz-window", "range-decoder", "streams", "decoder"];
+
+/// The script's own part: packed bytes become the program.
+const UNLZMA: &str = "const unlzma = (packed) => {
+const output = new OutputBuffer(4 * packed.length);
+new Decoder().decompress(new InputBuffer(packed), output);
+return output.toArray();
+};
+";
+
+/// What the packer may look back on: more than a program is long.
+const DICTIONARY: u32 = 1 << 23;
+
+/// A program in LZMA, with contexts of four bits of the byte before, as its instructions follow from each other and from no address.
+///
+/// # Errors
+/// When it cannot be packed.
+pub fn tightly_packed(program: &[u8]) -> Outcome<Vec<u8>> {
+    let failed = |error: std::io::Error| format!("the program cannot be packed: {error}.");
+    let mut options = LzmaOptions::new_preset(9 | liblzma::stream::PRESET_EXTREME).map_err(|error| failed(error.into()))?;
+    options.dict_size(DICTIONARY).literal_context_bits(4).literal_position_bits(0).position_bits(0).nice_len(273);
+    let stream = Stream::new_lzma_encoder(&options).map_err(|error| failed(error.into()))?;
+    let mut packer = XzEncoder::new_stream(Vec::new(), stream);
+    packer.write_all(program).map_err(failed)?;
+    packer.finish().map_err(failed)
+}
+
+/// A script that declares `unlzma`: the decoder's modules one behind the other, without their imports and exports.
+///
+/// # Errors
+/// When a module cannot be read.
+pub fn script() -> Outcome<String> {
+    let mut script = String::new();
+    for module in MODULES {
+        let text = read_source(&format!("tests/e2e/node_modules/lzma1/lib/{module}.js"))?;
+        script.push_str(&without_modules(&text));
+    }
+    script.push_str(UNLZMA);
+    Ok(script)
+}
+
+/// A module's text as part of another one; its imports stand in one line each.
+fn without_modules(text: &str) -> String {
+    let mut script = String::with_capacity(text.len());
+    for line in text.lines().filter(|line| !line.starts_with("import ")) {
+        script.push_str(line.strip_prefix("export ").unwrap_or(line));
+        script.push('\n');
+    }
+    script
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{tightly_packed, without_modules};
+
+    #[test]
+    fn a_module_becomes_part_of_a_script() {
+        let module = "import { a, } from \"./a.js\";\nexport class B {\n}\nexport const C = a;\nconst d = 1;\n";
+        assert_eq!(without_modules(module), "class B {\n}\nconst C = a;\nconst d = 1;\n");
+    }
+
+    #[test]
+    fn what_repeats_is_packed_and_begins_as_the_decoder_expects() {
+        let packed = tightly_packed(&[7; 10_000]).unwrap();
+        assert!(packed.len() < 100, "{}", packed.len());
+        // Four bits of context, no others: the first byte is 4 + 9 · (0 + 5 · 0).
+        assert_eq!(packed[0], 4);
+    }
+}
