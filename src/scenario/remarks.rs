@@ -77,8 +77,13 @@ impl Scenario {
             MixerKind::Mamba | MixerKind::Jamba | MixerKind::Mamba2 | MixerKind::FalconH1 => "`mamba-ssm` and `causal-conv1d`",
             MixerKind::Lfm2 => "`causal-conv1d`",
         };
+        let several = if kind == MixerKind::Qwen3Next {
+            " Beyond 1 024 tokens several chunks of the text are counted together, which is a little too much."
+        } else {
+            ""
+        };
         let text = format!(
-            "Layers that keep a state are counted as transformers' own PyTorch code trains them. Kernels of {packages}, which take its place where they are installed and keep less, are not modelled."
+            "Layers that keep a state are counted as transformers' own PyTorch code trains them. Kernels of {packages}, which take its place where they are installed and keep less, are not modelled.{several}"
         );
         Some(Remark { kind: RemarkKind::Kernels, text })
     }

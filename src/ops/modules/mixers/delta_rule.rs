@@ -10,6 +10,10 @@ use crate::units::DType;
 /// Tokens of a chunk.
 const CHUNK: u64 = 64;
 
+/// Passes from chunk to chunk that are played one by one. A longer text has several chunks in a pass: what a pass keeps is as much as they
+/// keep together, and what it works with is a little more than one of them does at a time.
+const MOST_PASSES: u64 = 16;
+
 /// Queries, keys, values, decays and strengths `[b, s, heads(, width)]`.
 pub(super) type Operands<'a, 't> = [&'a Var<'t>; 5];
 
@@ -19,10 +23,9 @@ struct Widths {
     /// `[b, s, n, d]` and `[b, n, s, d]`.
     rows: Form,
     heads: Form,
-    /// `[b, n, S, d]`, `[b, n, c, C, d]` and `[b, n, C, d]`.
+    /// `[b, n, S, d]` and `[b, n, c, C, d]`.
     padded: Form,
     chunks: Form,
-    chunk: Form,
 }
 
 /// Shapes of one number for each token and head.
@@ -31,9 +34,38 @@ struct Numbers {
     heads: Form,
     padded: Form,
     chunks: Form,
-    /// `[b, n, c]`, and `[b, n]`.
+    /// `[b, n, c]`.
     ends: Form,
+}
+
+/// Shapes of one pass from chunk to chunk.
+#[derive(Clone, Copy, Debug)]
+struct Pass {
+    /// `[b, n, C, d]` of keys and of values.
+    keys: Form,
+    values: Form,
+    /// `[b, n, C, C]`.
+    pairs: Form,
+    /// `[b, n]`.
     end: Form,
+    /// `[b, n, r, p]`.
+    state: Form,
+}
+
+impl Pass {
+    /// A pass over so many chunks.
+    fn new(build: &Build<'_>, sizes: &Sizes, chunks: u64) -> Self {
+        let (b, n, tape) = (build.with.b(), sizes.heads, build.tape);
+        let tokens = Dim("tokens of a chunk", CHUNK.saturating_mul(chunks));
+        let states = Dim(sizes.state.0, sizes.state.1.saturating_mul(chunks));
+        Self {
+            keys: tape.form([b, n, tokens, sizes.state]),
+            values: tape.form([b, n, tokens, sizes.head]),
+            pairs: tape.form([b, n, tokens, Dim("tokens that each sees", CHUNK)]),
+            end: if chunks == 1 { tape.form([b, n]) } else { tape.form([b, n, Dim("chunks of a pass", chunks)]) },
+            state: tape.form([b, n, states, sizes.head]),
+        }
+    }
 }
 
 /// The rule over one layer's tokens.
@@ -44,12 +76,13 @@ pub(super) struct DeltaRule {
     numbers: Numbers,
     /// `[b, n, s, 1]`.
     norm_rows: Form,
-    /// `[b, n, c, C, C]`, `[b, n, C, C]`, and the mask `[C, C]`.
+    /// `[b, n, c, C, C]`, and the mask `[C, C]`.
     pairs: Form,
-    pairs_of_chunk: Form,
     mask: Form,
-    /// `[b, n, r, p]`.
-    state: Form,
+    /// All passes but the last, and the last.
+    pass: Pass,
+    last_pass: Pass,
+    passes: u64,
     count: u64,
     pads: bool,
     /// Value heads share keys; there are several heads; several sequences.
@@ -69,9 +102,10 @@ impl DeltaRule {
             heads: tape.form([b, n, s, d]),
             padded: tape.form([b, n, padded, d]),
             chunks: tape.form([Dim("heads of all sequences", b.1.saturating_mul(n.1)), c, size, d]),
-            chunk: tape.form([b, n, size, d]),
         };
         let of_all = Dim("heads of all sequences", b.1.saturating_mul(n.1));
+        let together = count.div_ceil(MOST_PASSES);
+        let passes = count.div_ceil(together);
         Self {
             keys: widths(sizes.state),
             values: widths(sizes.head),
@@ -80,13 +114,13 @@ impl DeltaRule {
                 padded: tape.form([b, n, padded]),
                 chunks: tape.form([of_all, c, size]),
                 ends: tape.form([of_all, c]),
-                end: tape.form([b, n]),
             },
             norm_rows: tape.form([b, n, s, Dim("row", 1)]),
             pairs: tape.form([of_all, c, size, Dim("tokens that each sees", CHUNK)]),
-            pairs_of_chunk: tape.form([b, n, size, Dim("tokens that each sees", CHUNK)]),
             mask: tape.form([size, Dim("tokens that each sees", CHUNK)]),
-            state: tape.form([b, n, sizes.state, sizes.head]),
+            pass: Pass::new(build, sizes, together),
+            last_pass: Pass::new(build, sizes, count.saturating_sub((passes - 1).saturating_mul(together))),
+            passes,
             count,
             pads: padded.1 > s.1,
             shares,
@@ -126,7 +160,7 @@ impl DeltaRule {
         let columns = self.count > 1;
         let values = system.clone().solved(v_beta.clone(), columns).named("new values");
         let read = system.clone().solved(decayed.clone(), columns).named("keys that read the state");
-        let state = tape.constant("state", self.state, FP32);
+        let state = tape.constant("state", self.pass.state, FP32);
         let core = tape.constant("output of the state", self.values.chunks, FP32);
         let query = query.clone().mul(sums.clone().apply(EXP));
         let (key, ends) = self.decayed_to_the_end(tape, &key, &sums);
@@ -212,44 +246,46 @@ impl DeltaRule {
         let part = |x: &Var<'t>, form| x.clone().slice(form);
         let mut earlier = None;
         let copies = self.copies_chunk(format);
-        for chunk in 1..=self.count {
-            let new = part(values, self.values.chunk);
-            let known = part(read, self.keys.chunk).matrices(state.clone(), self.values.chunk, false);
-            let new = new.less(known, self.values.chunk);
-            let queries = part(query, self.keys.chunk);
+        for number in 1..=self.passes {
+            let pass = if number == self.passes { &self.last_pass } else { &self.pass };
+            let new = part(values, pass.values);
+            let known = part(read, pass.keys).matrices(state.clone(), pass.values, false);
+            let new = new.less(known, pass.values);
+            let queries = part(query, pass.keys);
             let queries = {
                 let state = state.clone().for_product();
                 let queries = queries.for_product();
                 let queries = if copies { queries.copy() } else { queries };
-                queries.matrices(state, self.values.chunk, false)
+                queries.matrices(state, pass.values, false)
             };
             drop(earlier.replace(queries.clone()));
-            let scores = part(inside, self.pairs_of_chunk).matrices(new.clone(), self.values.chunk, false);
+            let scores = part(inside, pass.pairs).matrices(new.clone(), pass.values, false);
             core = core.fill(&queries.add(scores));
-            if chunk == self.count {
+            if number == self.passes {
                 self.last_state(tape, key, &new);
                 break;
             }
-            let kept = state.clone().mul(part(ends, self.numbers.end));
-            let keys = part(key, self.keys.chunk);
+            let kept = state.clone().mul(part(ends, pass.end));
+            let keys = part(key, pass.keys);
             let new = new.for_product();
             let keys = keys.for_product();
             let keys = if copies { keys.copy() } else { keys };
-            state = kept.add(keys.matrices(new, self.state, false).named("update of the state")).named("state");
+            state = kept.add(keys.matrices(new, pass.state, false).named("update of the state")).named("state");
         }
         core
     }
 
     /// The state behind the last chunk, which nobody reads.
     fn last_state<'t>(&self, tape: &'t Tape, key: &Var<'t>, new: &Var<'t>) {
-        let _kept = tape.constant("state", self.state, FP32);
+        let pass = &self.last_pass;
+        let _kept = tape.constant("state", pass.state, FP32);
         let product = tape.multiplies_in(FP32);
         let cast = |form| (product != FP32).then(|| tape.constant("cast copy", form, product));
-        let _casts = [cast(new.form()), cast(self.keys.chunk)];
-        let _copy = self.copies_chunk(key.dtype()).then(|| tape.constant("copy", self.keys.chunk, FP32));
-        let _update = tape.constant("update of the state", self.state, product);
-        tape.count_product(self.state, CHUNK);
-        drop(tape.constant("state", self.state, FP32));
+        let _casts = [cast(new.form()), cast(pass.keys)];
+        let _copy = self.copies_chunk(key.dtype()).then(|| tape.constant("copy", pass.keys, FP32));
+        let _update = tape.constant("update of the state", pass.state, product);
+        tape.count_product(pass.state, CHUNK);
+        drop(tape.constant("state", pass.state, FP32));
     }
 
     /// Chunks behind each other, without padding, tokens first, in the format of activations.
