@@ -206,8 +206,8 @@ test('a name given in the dialog is the model’s, in links too, until another m
   assert.equal(await page.getByText('Changed by hand').count(), 0);
   await input(page, 'mn').fill('');
   await until(async () => (await answer(page)).headline.includes('Gemma 3'));
-  assert.match((await answer(page)).headline, /Serving Gemma 3 · 27\.0 B on/);
-  assert.equal(await input(page, 'mn').getAttribute('placeholder'), 'Gemma 3 · 27.0 B');
+  assert.match((await answer(page)).headline, /Serving Gemma 3 · 27\.4 B on/);
+  assert.equal(await input(page, 'mn').getAttribute('placeholder'), 'Gemma 3 · 27.4 B');
   await part(page, 'undo').click();
   await part(page, 'undo').click();
   assert.equal(await link(page), before);
