@@ -27,7 +27,7 @@ impl Encoder {
     pub const BERT: Self =
         Self { is_decoder: false, type_vocab_size: 2, head_transform: true, embedding_size: 0, own: [0; OWN_SIZES] };
 
-    /// The same ends without token types.
+    /// BERT's ends without token types.
     pub const UNTYPED: Self = Self { type_vocab_size: 0, ..Self::BERT };
 }
 

@@ -110,7 +110,7 @@ pub struct AltUp {
     pub sparse_layers: LayerSet,
 }
 
-/// What chooses the tokens that attention sees: it scores every one of them by narrow heads (DeepSeek's sparse attention).
+/// An indexer chooses the tokens that attention sees: it scores every one of them by narrow heads (DeepSeek's sparse attention).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Indexer {
     /// Heads (`index_n_heads`).
@@ -143,7 +143,7 @@ pub struct Hybrid {
     pub other_heads: Option<OtherHeads>,
     /// Routed experts and the dense layer beside them have norms of their own, and the router scales (Gemma 4).
     pub experts_normed: bool,
-    /// What chooses the tokens that attention sees.
+    /// The indexer, which chooses the tokens that attention sees.
     pub indexer: Option<Indexer>,
     /// Several residual streams.
     pub altup: Option<AltUp>,
@@ -271,7 +271,7 @@ impl ModelConfig {
         self.hybrid.as_ref().and_then(|hybrid| hybrid.altup.as_ref())
     }
 
-    /// What chooses the tokens that attention sees, if anything does.
+    /// The indexer, if the model has one: it chooses the tokens that attention sees.
     pub fn indexer(&self) -> Option<&Indexer> {
         self.hybrid.as_ref().and_then(|hybrid| hybrid.indexer.as_ref())
     }

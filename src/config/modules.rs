@@ -55,7 +55,7 @@ pub struct Modules {
     pub hands_rotary_to_states: bool,
     /// The factor on embedded tokens.
     pub embedding_scale: EmbeddingScale,
-    /// What gates attention's output before it is projected.
+    /// The gate of attention's output, before it is projected.
     pub gate: AttentionGate,
     /// Attention is differential: what half of the heads see is taken from what the other half does.
     pub differential: bool,
@@ -365,7 +365,7 @@ pub struct ExpertModules {
     pub correction_is_parameter: bool,
     /// The routed experts' sum is scaled, whatever the router has scaled.
     pub scales_sum: bool,
-    /// What routed and shared experts add up to is scaled.
+    /// The sum of routed and shared experts is scaled.
     pub scales_total: bool,
     /// The sum of routed and shared experts is normed.
     pub norms_output: bool,
@@ -461,7 +461,7 @@ pub enum SinkStyle {
     OutputScale,
 }
 
-/// What gates attention's output before it is projected, in blocks of llama's parts.
+/// The gate of attention's output, before it is projected, in blocks of llama's parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttentionGate {
     /// Nothing, or a gate that is made with the queries.

@@ -15,7 +15,7 @@ pub enum ExpertsRule {
     Any,
 }
 
-/// What a layer is made of, where some keep a state.
+/// The parts of a layer, in models some of whose layers keep a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayersOfStates {
     /// Attention or a state, and a feed-forward layer.
@@ -62,7 +62,7 @@ pub struct ShapeRule {
     pub altup: bool,
     /// Some layers have a state of one of these kinds in place of attention, or beside it.
     pub states: &'static [MixerKind],
-    /// What a layer is made of, in models some of whose layers keep a state.
+    /// The parts of a layer, in models some of whose layers keep a state.
     pub layers_of_states: LayersOfStates,
     /// Attention's output has a gate that is made with the queries.
     pub gates_attention: bool,

@@ -133,7 +133,7 @@ impl TowerSizes {
 pub enum TowerLayer {
     /// A matrix from the first width to the second.
     Matrix(&'static str, TowerSize, TowerSize),
-    /// The same with a bias.
+    /// A matrix with a bias.
     Linear(&'static str, TowerSize, TowerSize),
     /// A norm with a scale and a bias.
     LayerNorm(TowerSize),
@@ -174,7 +174,7 @@ pub struct TowerModules {
     pub model_type: &'static str,
     /// Its parts, in the order in which the library registers them.
     pub parts: &'static [TowerPart],
-    /// What it keeps beside its parameters.
+    /// Tensors that it keeps beside its parameters.
     pub buffers: &'static [TowerBuffer],
 }
 

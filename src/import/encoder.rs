@@ -4,22 +4,11 @@ use super::ImportError;
 use super::reader::{MAX_POSITIONS, MAX_SIZE, Reader, whole};
 use super::value::Value;
 use crate::config::{EmbeddedParts, Encoder, ModelConfig, OWN_SIZES};
-use crate::models::{FamilySpec, OwnSizes, Refused};
+use crate::models::{FamilySpec, OwnSizes};
 
 /// The facts that encoders alone have.
 pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
     let Some(own) = kind.encoder else { return Ok(()) };
-    for (key, refused, what) in kind.refuses {
-        let refused = match (refused, file.peek(key)) {
-            (Refused::Is(yes), Some(Value::Bool(stated))) => yes == stated,
-            (Refused::Above(most), Some(Value::Whole(stated))) => stated > most,
-            (Refused::Is(_) | Refused::Above(_), _) => false,
-        };
-        if refused {
-            return Err(ImportError::not_modelled(format!("{what} ({key})")));
-        }
-        file.without_effect(&[key]);
-    }
     config.pooler = kind.modules.encoder.pools;
     let type_vocab_size = types(file, own.type_vocab_size)?;
     let is_decoder = file.rare_flag("is_decoder", own.is_decoder)?;

@@ -57,12 +57,7 @@ fn kind_of(vision: &Object) -> Option<&str> {
 /// # Errors
 /// A sentence about a size that is no size.
 pub(super) fn tower(file: &mut Reader<'_>, text_hidden: u64) -> Result<Option<Tower>, ImportError> {
-    let Some(Value::Text(of)) = file.peek(VISION_OF) else { return Ok(None) };
-    let kind = match file.peek(VISION_KIND) {
-        Some(Value::Text(kind)) => Some(kind.as_str()),
-        _ => None,
-    };
-    let Some((spec, projector)) = models::of_file(of, kind) else { return Ok(None) };
+    let Some((spec, projector)) = specs(file) else { return Ok(None) };
     file.done_with(&[VISION_OF, VISION_KIND]);
     let mut sizes = TowerSizes::NONE;
     sizes.set(TowerSize::Text, text_hidden);
@@ -73,6 +68,15 @@ pub(super) fn tower(file: &mut Reader<'_>, text_hidden: u64) -> Result<Option<To
     let modules = spec.modules;
     let projector = projector.map_or(&TowerModules::NONE, |projector| projector.modules);
     Ok(Some(Tower { modules, projector, sizes }))
+}
+
+/// The tower and the projector that the keys speak of.
+fn specs(file: &Reader<'_>) -> Option<(&'static TowerSpec, Option<&'static TowerSpec>)> {
+    let text = |key| match file.peek(key) {
+        Some(Value::Text(kind)) => Some(kind.as_str()),
+        _ => None,
+    };
+    models::of_file(text(VISION_OF)?, text(VISION_KIND))
 }
 
 fn read(file: &mut Reader<'_>, spec: &TowerSpec, sizes: &mut TowerSizes) -> Result<(), ImportError> {
@@ -116,10 +120,5 @@ fn one_over(key: &str, value: &Value) -> Result<u64, ImportError> {
 
 /// Keys of the vision part that nothing looks at and that sound as if they changed a shape.
 pub(super) fn not_looked_at(file: &Reader<'_>) -> &'static [&'static str] {
-    let (Some(Value::Text(of)), kind) = (file.peek(VISION_OF), file.peek(VISION_KIND)) else { return &[] };
-    let kind = match kind {
-        Some(Value::Text(kind)) => Some(kind.as_str()),
-        _ => None,
-    };
-    models::of_file(of, kind).map_or(&[], |(tower, _)| tower.not_looked_at)
+    specs(file).map_or(&[], |(tower, _)| tower.not_looked_at)
 }

@@ -14,7 +14,7 @@ pub(crate) use choices::{FAMILIES, label};
 pub use choices::{families, named};
 use families::MEMBERS;
 pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, OwnSizes, States};
-pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Otherwise, Positions, Refused, Window};
+pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Otherwise, Positions, Window};
 #[cfg(test)]
 pub(crate) use tower::tower_keys;
 pub(crate) use tower::{TowerDefault, TowerKey, TowerSpec, VISION, VISION_KIND, VISION_OF, of_file};

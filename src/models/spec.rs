@@ -60,15 +60,6 @@ impl Sizes {
     }
 }
 
-/// The value of a key that is refused.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Refused {
-    /// That one.
-    Is(bool),
-    /// Every number above it.
-    Above(u64),
-}
-
 /// How positions enter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Positions {
@@ -209,7 +200,14 @@ pub(crate) struct Only {
     pub unless: Option<&'static str>,
 }
 
-/// What becomes of a file with another value.
+impl Only {
+    /// A file with another value under the key is refused, as having this.
+    pub const fn else_refused(key: &'static str, values: &'static [&'static str], has: &'static str) -> Self {
+        Self { key, values, otherwise: Otherwise::Refused(has), unless: None }
+    }
+}
+
+/// The reading of a file with another value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Otherwise {
     /// It is refused, as having this.
@@ -300,9 +298,6 @@ pub(crate) struct FamilySpec {
     pub only: &'static [Only],
     /// Keys that sound as if they were about a shape, and that its modules do not look at.
     pub not_looked_at: &'static [&'static str],
-    /// Keys that say something that the family's modules are not modelled with, where they have such a value: the key, the value, and
-    /// words for what it means.
-    pub refuses: &'static [(&'static str, Refused, &'static str)],
 }
 
 impl FamilySpec {
@@ -379,7 +374,6 @@ impl FamilySpec {
         further_widths_repeat_hidden: false,
         only: &[],
         not_looked_at: &[],
-        refuses: &[],
     };
 
     /// A decoder of layer norms and a plain feed-forward layer with biases everywhere.

@@ -68,7 +68,7 @@ impl Scenario {
         said.into_iter().chain(left_out).chain(no_images).chain(self.kernels_of_states()).chain(idle).collect()
     }
 
-    /// What trains layers that keep a state: transformers' own code, whose tensors other packages' kernels do not keep.
+    /// Layers that keep a state are trained by transformers' own code, whose tensors other packages' kernels do not keep.
     fn kernels_of_states(&self) -> Option<Remark> {
         let model = self.shape();
         let kind = (self.mode() != Mode::Serve).then(|| model.mixer().map(|mixer| mixer.kind)).flatten()?;

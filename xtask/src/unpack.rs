@@ -21,7 +21,7 @@ return output.toArray();
 };
 ";
 
-/// What the packer may look back on: more than a program is long.
+/// How far the packer may look back, in bytes: further than a program is long.
 const DICTIONARY: u32 = 1 << 23;
 
 /// A program in LZMA, with contexts of four bits of the byte before, as its instructions follow from each other and from no address.

@@ -22,9 +22,9 @@ pub const FAMILY: FamilySpec = FamilySpec {
     sizes: Sizes::of([4096, 16_384], 12, 64, 30_000, 512),
     act: HiddenAct::GeluNew,
     embedding_size: Some(("embedding_size", 128)),
-    refuses: &[
-        ("num_hidden_groups", Refused::Above(1), "several groups of shared blocks"),
-        ("inner_group_num", Refused::Above(1), "groups of several blocks"),
+    only: &[
+        Only::else_refused("num_hidden_groups", &["0", "1"], "several groups of shared blocks"),
+        Only::else_refused("inner_group_num", &["0", "1"], "groups of several blocks"),
     ],
     ..super::bert::FAMILY
 };

@@ -17,6 +17,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     sizes: Sizes::of([768, 3072], 12, 12, 50_358, 4096),
     act: HiddenAct::GeluNew,
     not_looked_at: &["attention_type", "block_size"],
-    refuses: &[("use_bias", Refused::Is(false), "projections without biases")],
+    only: &[Only::else_refused("use_bias", &["true"], "projections without biases")],
     ..super::bert::FAMILY
 };

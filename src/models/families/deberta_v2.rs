@@ -22,10 +22,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
     sizes: Sizes::of([1536, 6144], 24, 24, 128_100, 512),
     encoder: Some(Encoder::UNTYPED),
     not_looked_at: &["pooler_hidden_size", "pooler_hidden_act"],
-    refuses: &[
-        ("conv_kernel_size", Refused::Above(0), "a convolution beside its first block"),
-        ("type_vocab_size", Refused::Above(0), "types of tokens"),
-        ("legacy", Refused::Is(false), "an output head of another kind"),
+    only: &[
+        Only::else_refused("conv_kernel_size", &["0"], "a convolution beside its first block"),
+        Only::else_refused("type_vocab_size", &["0"], "types of tokens"),
+        Only::else_refused("legacy", &["true"], "an output head of another kind"),
     ],
     ..super::bert::FAMILY
 };

@@ -36,9 +36,9 @@ pub const FAMILY: FamilySpec = FamilySpec {
     embedding_norm: false,
     encoder: Some(Encoder::UNTYPED),
     not_looked_at: &["esmfold_config", "vocab_list"],
-    refuses: &[
-        ("emb_layer_norm_before", Refused::Is(true), "a norm behind its embedding"),
-        ("is_folding_model", Refused::Is(true), "a trunk that folds proteins"),
+    only: &[
+        Only::else_refused("emb_layer_norm_before", &["false"], "a norm behind its embedding"),
+        Only::else_refused("is_folding_model", &["false"], "a trunk that folds proteins"),
     ],
     ..super::megatron_bert::FAMILY
 };

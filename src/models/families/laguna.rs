@@ -52,18 +52,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
     }),
     heads: Some(Heads::QueriesByLayer),
     only: &[
-        Only {
-            key: "gating",
-            values: &["true", "per-head"],
-            otherwise: Otherwise::Refused("a gate for every column of attention"),
-            unless: None,
-        },
-        Only {
-            key: "moe_router_logit_softcapping",
-            values: &["0", "0.0"],
-            otherwise: Otherwise::Refused("scores of experts that are capped"),
-            unless: None,
-        },
+        Only::else_refused("gating", &["true", "per-head"], "a gate for every column of attention"),
+        Only::else_refused("moe_router_logit_softcapping", &["0", "0.0"], "scores of experts that are capped"),
     ],
     ..FamilySpec::PLAIN
 };

@@ -39,6 +39,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     sizes: Sizes::of([768, 3072], 12, 12, 50_267, 512),
     own_sizes: &[("entity_vocab_size", 500_000), ("entity_emb_size", 256)],
-    refuses: &[("use_entity_aware_attention", Refused::Is(false), "attention that does not tell entities from words")],
+    only: &[Only::else_refused("use_entity_aware_attention", &["true"], "attention that does not tell entities from words")],
     ..super::roberta::FAMILY
 };

@@ -51,10 +51,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
     embedding_norm: true,
     window: Window::Around { period: 3, window: 128 },
     encoder: Some(Encoder::UNTYPED),
-    refuses: &[
-        ("norm_bias", Refused::Is(true), "norms with biases"),
-        ("classifier_bias", Refused::Is(true), "a bias before its output head"),
-        ("sparse_prediction", Refused::Is(true), "an output head that reads masked tokens alone"),
+    only: &[
+        Only::else_refused("norm_bias", &["false"], "norms with biases"),
+        Only::else_refused("classifier_bias", &["false"], "a bias before its output head"),
+        Only::else_refused("sparse_prediction", &["false"], "an output head that reads masked tokens alone"),
     ],
     ..FamilySpec::PLAIN
 };

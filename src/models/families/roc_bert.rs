@@ -23,10 +23,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ("shape_vocab_size", 24_858),
         ("shape_embed_dim", 512),
     ],
-    refuses: &[
-        ("concat_input", Refused::Is(false), "sounds and shapes that are added to tokens"),
-        ("enable_pronunciation", Refused::Is(false), "tokens without their sounds"),
-        ("enable_shape", Refused::Is(false), "tokens without their shapes"),
+    only: &[
+        Only::else_refused("concat_input", &["true"], "sounds and shapes that are added to tokens"),
+        Only::else_refused("enable_pronunciation", &["true"], "tokens without their sounds"),
+        Only::else_refused("enable_shape", &["true"], "tokens without their shapes"),
     ],
     ..super::bert::FAMILY
 };

@@ -25,6 +25,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     sizes: Sizes::of([2048, 0], 12, 16, 30_145, 512),
     encoder: Some(Encoder { head_transform: false, ..Encoder::UNTYPED }),
     not_looked_at: &["layerdrop"],
-    refuses: &[("asm", Refused::Is(true), "a head of several vocabularies")],
+    only: &[Only::else_refused("asm", &["false"], "a head of several vocabularies")],
     ..super::bert::FAMILY
 };

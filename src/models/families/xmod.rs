@@ -26,9 +26,9 @@ pub const FAMILY: FamilySpec = FamilySpec {
     own_rule: OwnSizes::Adapters,
     sizes: Sizes::of([768, 3072], 12, 12, 30_522, 512),
     not_looked_at: &["adapter_reuse_layer_norm", "ln_before_adapter"],
-    refuses: &[
-        ("pre_norm", Refused::Is(true), "norms before each half"),
-        ("adapter_layer_norm", Refused::Is(true), "adapters with norms of their own"),
+    only: &[
+        Only::else_refused("pre_norm", &["false"], "norms before each half"),
+        Only::else_refused("adapter_layer_norm", &["false"], "adapters with norms of their own"),
     ],
     ..super::roberta::FAMILY
 };

@@ -55,7 +55,7 @@ pub const TOWER: TowerSpec = TowerSpec {
     ..TowerSpec::PLAIN
 };
 
-/// What a switch adds, it adds to every block.
+/// Every block has the parameters that a switch adds, so a switch that is on counts the blocks.
 fn follow(sizes: &mut TowerSizes) {
     patches(sizes);
     sizes.set(Positions, sizes.get(Patches).saturating_add(1).saturating_mul(sizes.get(Positions)));

@@ -63,7 +63,7 @@ pub(super) struct Attention {
     /// Rotation that is not of the whole head in the format of hidden states.
     rotation: Option<Rotation>,
     core: Core,
-    /// What stands between the core and the output projection.
+    /// The gate, difference or norm between the core and the output projection.
     behind: Behind,
     /// Values are multiplied by a constant.
     scales_values: bool,

@@ -178,11 +178,13 @@ impl Core {
             weights = weights.add(mask.clone());
         }
         let _scores = self.holds_scores.then(|| weights.clone());
+        if self.less_largest {
+            return self.less_largest(weights, &value, v.dtype());
+        }
         match self.sinks {
             Some(sinks) if sinks.style == SinkStyle::OutputScale => {
                 return self.scaled_by_sinks(weights, &value, q.dtype(), sinks);
             }
-            _ if self.less_largest => return self.less_largest(weights, &value, v.dtype()),
             Some(sinks) => return self.sunk(weights, &value, v.dtype(), sinks),
             None => {}
         }

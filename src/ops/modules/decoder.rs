@@ -132,7 +132,7 @@ impl Decoder {
         Self { state, attention, mlp, norms, names, parallel, scales_branches, wide, returns_probabilities }
     }
 
-    /// What attention, a state, or both side by side contribute. Blocks without either, and with a state that is only counted, run for
+    /// The output of attention, of a state, or of both side by side. Blocks without either, and with a state that is only counted, run for
     /// their products alone: a job that trains them cannot be made.
     fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> Attended<'t> {
         let state = self.state.as_ref().and_then(|state| state.run(tape, x));

@@ -172,7 +172,7 @@ impl Latent {
     }
 }
 
-/// What attention contributes, the probabilities that it returns, and what it hands on to the next block.
+/// Attention's output, the probabilities that it returns, and the tokens that it hands on to the next block.
 pub(super) type Attended<'t> = (Var<'t>, Option<Var<'t>>, Option<Var<'t>>);
 
 /// Routed experts, and shared ones beside them that every token goes through.
@@ -182,9 +182,9 @@ pub(super) struct Sparse {
     router: Routing,
     shared: Option<Mlp>,
     turn: SharedTurn,
-    /// Whether what routed experts add up to is scaled; what all experts add up to.
+    /// Whether the sum of routed experts is scaled, and that of all experts.
     scaled: [bool; 2],
-    /// A norm of what all experts add up to.
+    /// A norm of the sum of all experts.
     norm: Option<Norm>,
     /// One number per token that weighs the shared experts (`qwen2_moe`).
     gate: Option<Linear>,

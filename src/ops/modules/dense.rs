@@ -212,7 +212,7 @@ impl Dense {
         Self { modules, attention, state, feed, norms, parallel: model.parallel_residual, norm_last }
     }
 
-    /// What attention contributes, or the state that stands in its place.
+    /// The output of attention, or of the state that stands in its place.
     fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
         match (&self.attention, &self.state) {
             (Some(attention), _) => attention.run(tape, x, tables),

@@ -1,4 +1,4 @@
-//! What stands between attention's core and its output projection (transformers 5.23): a gate from a matrix of its own
+//! Parts between attention's core and its output projection (transformers 5.23): a gate from a matrix of its own
 //! (`models/{afmoe,laguna}`), a difference of heads (`models/diffllama`), a norm (`models/bitnet`).
 
 use super::attention_core::Core;
@@ -10,7 +10,7 @@ use crate::ops::tape::{Form, SIGMOID, SOFTPLUS, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 
-/// What stands between the core and the output projection.
+/// The gate, difference or norm between the core and the output projection; `None` where the model has none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Behind {
     gate: Option<Gate>,
@@ -19,7 +19,7 @@ pub(super) struct Behind {
 }
 
 impl Behind {
-    /// What the model's modules have there.
+    /// Declares the parts that the model's modules have there.
     pub fn new(build: &Build<'_>) -> Self {
         let (with, modules) = (build.with, build.model().family.modules());
         let (heads, value) = (with.own_heads(), with.value_dim());

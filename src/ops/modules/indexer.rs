@@ -53,17 +53,17 @@ struct Forms {
     best: Form,
 }
 
-/// What attention is given.
+/// The indexer's results, for attention.
 pub(super) struct Indexed<'t> {
     /// A mask of the layer's own.
     pub mask: Option<Var<'t>>,
     /// The best tokens, where later layers see the same.
     pub handed_on: Option<Var<'t>>,
-    /// What the layer's caller holds beside.
+    /// Tensors that the layer's caller holds to the end.
     _held: Vec<Var<'t>>,
 }
 
-/// What attention sees in one layer: the tokens that its indexer chooses, or those that the layer before has chosen.
+/// The tokens that attention sees in one layer: its indexer chooses them, or the layer before has chosen them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sight {
     indexer: Option<Indexer>,
@@ -83,7 +83,7 @@ impl Sight {
         Self { indexer, hands_on, sums: form(Dim("context_length", with.context_length)), best: form(best) }
     }
 
-    /// What each query sees, from the attention's input and the narrow queries.
+    /// The tokens that each query sees, from the attention's input and the narrow queries.
     pub fn run<'t>(&self, (x, narrow): (&Var<'t>, &Var<'t>), tables: &Tables<'t>) -> Indexed<'t> {
         let tape = x.tape();
         tape.at("Indexer", sources::PYTORCH_AUTOGRAD);
@@ -167,7 +167,7 @@ impl Indexer {
         let q = Self::project(narrow, self.query, self.forms.columns).named("index queries").view(self.forms.queries);
         let made = Self::project(x, self.key, self.forms.keys).named("index keys before their norm");
         let k = self.norm.run(&{ made }).detached().named("index keys");
-        // What is not rotated is a part of what was made, and holds it.
+        // The columns that are not rotated are a view, which holds the whole.
         let _unrotated = [q.clone(), k.clone()];
         let (q, k, _turned) = self.rotated((q, k), tables);
         let scores = self.scores(tape, &q, &k);

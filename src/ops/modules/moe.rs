@@ -157,7 +157,7 @@ pub(super) fn of_picked(how: RouterScores) -> bool {
     }
 }
 
-/// What corrects scores for the choice of experts, of routers that have it: a buffer, or a parameter that never learns.
+/// The correction of scores for the choice of experts, in routers that have one: a buffer, or a parameter that never learns.
 pub(super) fn correction(build: &Build<'_>, moe: &Moe) {
     let own = build.model().family.modules().experts;
     if matches!(own.scores, RouterScores::CorrectedSigmoid | RouterScores::CorrectedSigmoidAsScored) {

@@ -54,7 +54,7 @@ fn declare_layer(build: &Build<'_>, layer: &TowerLayer, sizes: &TowerSizes) {
     }
 }
 
-/// What tower and projector keep beside their parameters.
+/// Buffers that tower and projector keep beside their parameters.
 pub(super) fn buffers<'t>(tape: &'t Tape, tower: &Tower) -> Vec<Var<'t>> {
     let dim = |size: TowerSize| Dim(size.name(), tower.sizes.get(size));
     let all = tower.modules.buffers.iter().chain(tower.projector.buffers);

@@ -60,7 +60,7 @@ impl Var<'_> {
         sum
     }
 
-    /// The same tensor, for what no gradient comes back to.
+    /// This tensor as an operand that no gradient comes back to.
     pub const fn detached(mut self) -> Self {
         self.node = NONE;
         self

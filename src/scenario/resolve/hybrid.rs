@@ -62,7 +62,7 @@ impl Scenario {
         })
     }
 
-    /// What chooses the tokens that attention sees, if anything does; sizes left empty are those of DeepSeek-V3.2.
+    /// The indexer, which chooses the tokens that attention sees, if the model has one; sizes left empty are those of DeepSeek-V3.2.
     fn indexer(&self) -> Option<Indexer> {
         Some(Indexer {
             num_heads: self.optional_integer(FieldId::IndexHeads)?,

@@ -19,7 +19,7 @@ pub(super) struct Forms {
     pub rotary: [Form; 3],
     /// `[3, b, s, d / 2]`, where tables are put together from those of three grids.
     pub grids: Option<Form>,
-    /// The same of layers that slide, where they have tables of their own.
+    /// Rotary tables of layers that slide, where they have their own.
     pub sliding_rotary: [Form; 3],
     /// Tables of half the width (gpt-oss).
     pub by_halves: bool,

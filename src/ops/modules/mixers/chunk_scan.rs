@@ -8,7 +8,7 @@ use crate::ops::tape::{EXP, Form, Order, Param, RUNNING_SUM, SOFTPLUS, Tape, Var
 use crate::ops::tensor::Dim;
 use crate::units::DType;
 
-/// What a scan reads: values `[b, s, h, p]`, steps `[b, s, h]`, decays `[h]`, inputs and readouts `[b, s, g, n]`.
+/// A scan's operands: values `[b, s, h, p]`, steps `[b, s, h]`, decays `[h]`, inputs and readouts `[b, s, g, n]`.
 pub(super) type Operands<'a, 't> = [&'a Var<'t>; 5];
 
 /// Shapes of values, or of inputs, of so many columns a head.

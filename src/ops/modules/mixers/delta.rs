@@ -12,7 +12,7 @@ use crate::ops::tensor::Dim;
 use crate::sources::Source;
 use crate::units::DType;
 
-/// What hidden states are projected to.
+/// The projections of hidden states.
 #[derive(Clone, Copy, Debug)]
 enum Inputs {
     /// Queries, keys and values by one matrix; gate, strength and decay by one each.

@@ -97,13 +97,13 @@ impl DeltaRule {
         let count = s.1.div_ceil(CHUNK).max(1);
         let padded = Dim("tokens and padding", count.saturating_mul(CHUNK));
         let (n, c, size) = (sizes.heads, Dim("chunks", count), Dim("tokens of a chunk", CHUNK));
+        let of_all = Dim("heads of all sequences", b.1.saturating_mul(n.1));
         let widths = |d| Widths {
             rows: tape.form([b, s, n, d]),
             heads: tape.form([b, n, s, d]),
             padded: tape.form([b, n, padded, d]),
-            chunks: tape.form([Dim("heads of all sequences", b.1.saturating_mul(n.1)), c, size, d]),
+            chunks: tape.form([of_all, c, size, d]),
         };
-        let of_all = Dim("heads of all sequences", b.1.saturating_mul(n.1));
         let together = count.div_ceil(MOST_PASSES);
         let passes = count.div_ceil(together);
         Self {
@@ -150,8 +150,7 @@ impl DeltaRule {
         let copies = self.copies_chunks(format);
         let product = |a: &Var<'t>, b: &Var<'t>| {
             let (b, a) = (b.clone().for_product(), a.clone().for_product());
-            let a = if copies { a.copy() } else { a };
-            let b = if copies { b.copy() } else { b };
+            let (a, b) = (copied_if(copies, a), copied_if(copies, b));
             a.matrices(b, self.pairs, true)
         };
         let system = product(&k_beta, &key).mul(pairwise.clone()).named("system of a chunk");
@@ -218,18 +217,18 @@ impl DeltaRule {
         (keys, sums.clone().slice(self.numbers.ends).apply(EXP))
     }
 
-    /// Whether matrices of all chunks lie so that a product copies them: queries and keys that were neither cast nor padded lie by tokens
-    /// or by columns.
+    /// Whether a product copies the matrices of all chunks.
     const fn copies_chunks(&self, format: DType) -> bool {
         let several = if self.shares { self.count > 1 || self.batch } else { self.count > 1 && (self.heads || self.batch) };
         self.lies_otherwise(format) && several
     }
 
-    /// The same of one chunk.
+    /// Whether a product copies the matrices of one chunk.
     const fn copies_chunk(&self, format: DType) -> bool {
         self.lies_otherwise(format) && self.shares && self.batch
     }
 
+    /// Whether queries and keys lie by tokens or by columns: they were neither cast nor padded.
     const fn lies_otherwise(&self, format: DType) -> bool {
         matches!(format, DType::Fp32) && !self.pads
     }
@@ -254,9 +253,7 @@ impl DeltaRule {
             let queries = part(query, pass.keys);
             let queries = {
                 let state = state.clone().for_product();
-                let queries = queries.for_product();
-                let queries = if copies { queries.copy() } else { queries };
-                queries.matrices(state, pass.values, false)
+                copied_if(copies, queries.for_product()).matrices(state, pass.values, false)
             };
             drop(earlier.replace(queries.clone()));
             let scores = part(inside, pass.pairs).matrices(new.clone(), pass.values, false);
@@ -268,8 +265,7 @@ impl DeltaRule {
             let kept = state.clone().mul(part(ends, pass.end));
             let keys = part(key, pass.keys);
             let new = new.for_product();
-            let keys = keys.for_product();
-            let keys = if copies { keys.copy() } else { keys };
+            let keys = copied_if(copies, keys.for_product());
             state = kept.add(keys.matrices(new, pass.state, false).named("update of the state")).named("state");
         }
         core
@@ -294,4 +290,9 @@ impl DeltaRule {
         let core = core.in_parts(self.values.padded).part(self.values.heads);
         core.swap(self.values.rows, self.heads).cast_as(format, "output of the state")
     }
+}
+
+/// A product's operand, copied where it does not lie as the product reads it.
+fn copied_if(copies: bool, operand: Var<'_>) -> Var<'_> {
+    if copies { operand.copy() } else { operand }
 }

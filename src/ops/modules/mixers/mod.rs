@@ -15,7 +15,7 @@ use delta::Delta;
 use mamba2::Mamba2;
 use short_conv::ShortConv;
 
-/// What a layer has in place of attention, or beside it.
+/// The part that a layer has in place of attention, or beside it.
 #[derive(Debug)]
 pub(super) enum Mixing {
     /// Parameters and products alone, of a state that is served or is not trained here.

@@ -1,4 +1,4 @@
-//! What rows of kind `cuda` say that those of a pretended GPU do not: the card they were measured on, its driver, and the time of a step.
+//! Rows of kind `cuda` say more than those of a pretended GPU: the card they were measured on, its driver, and the time of a step.
 
 use headroom::config::{Cluster, Job};
 use headroom::estimator::time::step;
