@@ -14,14 +14,14 @@ pub struct PeakRates {
     pub fp8: Option<f64>,
     /// int8 with matrix units.
     pub int8: Option<f64>,
-    /// tf32, used for fp32 training.
+    /// fp32 with matrix units, whose products round to TF32; `None` also where the run does not allow it.
     pub tf32: Option<f64>,
     /// fp32 without matrix units.
     pub fp32: Option<f64>,
 }
 
 impl PeakRates {
-    /// The dense peak for that format, TFLOP/s. Fp32 means tf32 where the device has it. Four-bit weights compute in 16 bit.
+    /// The dense peak for that format, TFLOP/s. Fp32 means tf32 where it is there. Four-bit weights compute in 16 bit.
     pub fn of(&self, dtype: DType) -> Option<f64> {
         match dtype {
             DType::Fp32 => self.tf32.or(self.fp32),

@@ -296,6 +296,8 @@ impl Scenario {
             // The peaks of other formats do not follow from the one that was typed.
             _ => PeakRates { bf16: typed, fp16: typed, ..PeakRates::default() },
         };
+        // PyTorch leaves the matrix units alone where products of fp32 are not allowed to be less accurate.
+        let peak = if self.flag(FieldId::AllowTf32) { peak } else { PeakRates { tf32: None, ..peak } };
         Cluster {
             accelerator: Accelerator {
                 memory,

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use headroom::catalog::{AcceleratorRow, MemoryBasis, accelerator, accelerators, model, models};
 use headroom::config::{GENERIC, MlpKind, ModelConfig, Normalization, PeakRates, PositionEmbedding};
+use headroom::estimator::sequence;
 use headroom::ops::{Lowering, lower};
 use headroom::scenario::Scenario;
 use headroom::scenario::codec::{Decoded, decode};
@@ -49,6 +50,22 @@ fn the_library_counts_every_row_that_has_a_file_alike() {
         counted.insert(id.to_owned());
     }
     assert_eq!(files().into_iter().map(|(id, _)| id).collect::<BTreeSet<_>>(), counted);
+}
+
+/// A search for the longest text asks for very long ones: a step over them may not play more tensors than one over a short text, or an
+/// answer takes minutes.
+#[test]
+fn no_model_plays_more_of_a_long_text_than_of_a_short_one() {
+    let mut families = BTreeSet::new();
+    for row in models().iter().filter(|row| families.insert(row.config.family.model_type())) {
+        let played = |tokens: u64| {
+            let Decoded { scenario, .. } = decode(&format!("v2&m={}&n=1&s={tokens}", row.id));
+            let job = scenario.resolve().expect("a job");
+            sequence(&job).map(|sequence| sequence.build.len() + sequence.first_micro_batch.len())
+        };
+        assert!(played(1_000_000) <= played(4096), "{}: {:?}", row.id, [4096, 1_000_000].map(played));
+    }
+    assert!(families.len() > 40, "{}", families.len());
 }
 
 /// The files beside the rows, by id.
