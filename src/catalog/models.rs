@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use crate::config::{
-    HiddenAct, Hybrid, LayerSet, Mixer, MixerKind, Mla, MlpKind, ModelConfig, Moe, Normalization, PositionEmbedding, Tower,
-    TowerSizes,
+    Encoder, HiddenAct, Hybrid, Indexer, LayerSet, Mixer, MixerKind, Mla, MlpKind, ModelConfig, Moe, Normalization, OtherHeads,
+    PositionEmbedding, Tower, TowerSizes,
 };
 use crate::models::{named, projector, tower};
 

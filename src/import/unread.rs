@@ -11,7 +11,7 @@ const ABOUT_SHAPES: [&str; 12] =
     ["head", "layer", "kv", "expert", "window", "dim", "size", "rank", "group", "pattern", "share", "type"];
 
 /// Keys that sound as if they were about a shape and change none, by the reason why.
-const HARMLESS: [(&str, &[&str]); 9] = [
+const HARMLESS: [(&str, &[&str]); 10] = [
     ("a small number inside norms", &["layer_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", "layernorm_eps"]),
     (
         "how text is generated",
@@ -59,6 +59,7 @@ const HARMLESS: [(&str, &[&str]); 9] = [
             "apply_residual_connection_post_layernorm",
         ],
     ),
+    ("which indices layers that predict further tokens take over: these layers are left out", &["index_share_for_mtp_iteration"]),
     ("an activation without weights", &["output_gate_type", "hidden_act_type"]),
 ];
 

@@ -3,12 +3,19 @@ and transformers; nothing is downloaded). Run it in the repository's root; it wr
 import json, pathlib, sys, warnings; warnings.filterwarnings("ignore")
 import torch, transformers
 transformers.logging.set_verbosity_error()
-from transformers import CONFIG_MAPPING, AutoModelForCausalLM, AutoModelForImageTextToText
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForMaskedLM
+from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 # Files that name a kind by which transformers does not know it, and keys that it has under another name.
 KINDS = {"kimi_k2": "deepseek_v3", "RefinedWeb": "falcon", "minimax_m1": "minimax", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text"}
 # Keys that only name code or storage.
 UNUSED = ("auto_map", "quantization_config", "transformers_version", "architectures", "rope_scaling", "rope_parameters", "torch_dtype", "dtype")
+
+
+# Groups that a whole file of a kind must state.
+ROTATION = ("rope_scaling", "rope_parameters")
+# Kinds that are counted as masked language models, as they are published.
+ENCODERS = [kind for kind in ("bert", "roberta", "deberta-v2", "modernbert", "nomic_bert") if kind in MODEL_FOR_MASKED_LM_MAPPING_NAMES]
 
 
 # Kinds of whole files whose vision tower is counted.
@@ -23,6 +30,10 @@ def whole(file):
 def built(file):
     if file.get("model_type") in WITH_TOWER and "vision_config" in file:
         return AutoModelForImageTextToText.from_config(whole(file))
+    if "vision_config" in file:
+        return AutoModelForImageTextToText.from_config(CONFIG_MAPPING[file["model_type"]](**{key: value for key, value in file.items() if key not in UNUSED or key in ROTATION}))
+    if file.get("model_type") in ENCODERS:
+        return AutoModelForMaskedLM.from_config(adapted(file))
     return AutoModelForCausalLM.from_config(adapted(file))
 
 
@@ -39,7 +50,7 @@ def adapted(file):
         keys["layer_types"] = ["full_attention" if layer + 1 in own["full_attn_layers"] else "linear_attention" for layer in range(keys["num_hidden_layers"])]
         keys.update(linear_num_heads=own["num_heads"], linear_head_dim=own["head_dim"], linear_conv_kernel_dim=own["short_conv_kernel_size"])
         keys.update(max_position_embeddings=keys.pop("model_max_length"), n_shared_experts=keys.pop("num_shared_experts"))
-    if kind == "nemotron_h":
+    if kind == "nemotron_h" and "hybrid_override_pattern" in keys:
         letters = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
         keys["layers_block_type"] = [letters[letter] for letter in keys.pop("hybrid_override_pattern")]
         keys.pop("num_hidden_layers", None)

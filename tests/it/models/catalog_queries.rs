@@ -62,3 +62,21 @@ fn models_are_found_as_people_type_them() {
     let ids: Vec<&str> = models().iter().map(|row| row.id).collect();
     check("models", 75, Finder::of_models(), &ids);
 }
+
+/// What people run in 2026: each of these searches finds a row that it means first or second.
+#[test]
+fn what_people_run_is_found_first_or_second() {
+    let found = |typed: &str| Finder::of_models().find(typed).into_iter().filter_map(|at| models().get(at)).map(|row| row.id);
+    let asked = queries("models-2026");
+    assert!(asked.len() >= 60);
+    for search in &asked {
+        let first: Vec<&str> = found(&search.query).take(2).collect();
+        assert!(first.iter().any(|id| search.means(id)), "“{}” finds {first:?}", search.query);
+    }
+    // A size alone: the model of that size that stands first in the list, as people read a list.
+    for (typed, size) in [("8b", 8_000_000_000_u64), ("70b", 70_000_000_000), ("32b", 32_000_000_000)] {
+        let first = Finder::of_models().find(typed).first().and_then(|at| models().get(*at)).expect("a row");
+        let count = first.published_parameters.expect("a count");
+        assert!(count.abs_diff(size) * 10 <= size, "“{typed}” finds {}", first.id);
+    }
+}
