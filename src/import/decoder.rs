@@ -44,7 +44,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     let hidden_size = file.size_or(kind.names_of(HIDDEN), MAX_SIZE, sizes.hidden)?;
     let num_hidden_layers = file.size_or(kind.names_of(LAYERS), MAX_LAYERS, sizes.layers)?;
     let num_attention_heads = file.size_or(kind.names_of(HEADS), MAX_SIZE, sizes.heads)?;
-    let mla = kind.latent.map(|latent| latent_attention(file, latent)).transpose()?;
+    let mla = latent_attention(file, kind.latent)?;
     let num_key_value_heads = key_value_heads(file, kind, num_attention_heads)?;
     let head_dim = head_dim(file, kind, hidden_size, num_attention_heads, mla)?;
     let expert_width = inner(file, kind, hidden_size)?;
@@ -268,6 +268,11 @@ fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Result<u64, I
     let four_times = hidden.saturating_mul(4);
     let names = match kind.inner {
         InnerWidth::Stated(names) | InnerWidth::RatioOrStated(names) => names,
+        InnerWidth::HalfOf(names) => {
+            let both = file.size_or(names, MAX_SIZE, kind.sizes.inner)?;
+            file.tell("inner_width", &(both / 2), How::Derived, "Gate and up are each half as wide as the file says.");
+            return Ok((both / 2).max(1));
+        }
         InnerWidth::FourTimes | InnerWidth::RatioOrFourTimes => {
             file.implied("intermediate_size", &four_times, "4 × hidden_size.");
             return Ok(four_times);

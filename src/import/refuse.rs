@@ -44,7 +44,7 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
         }
     }
     let sees = ["vision_config", "image_size", "num_mel_bins"].into_iter().find(|key| is_set(key));
-    let reads = ["text_config", "llm_config", "language_config", "vocab_size"].into_iter().any(is_set);
+    let reads = ["text_config", "llm_config", "language_config", "llm_cfg", "vocab_size"].into_iter().any(is_set);
     match (sees, reads) {
         (Some(key), false) => named("only a part for images or sound", key),
         _ => None,
