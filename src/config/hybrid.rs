@@ -100,7 +100,7 @@ pub struct OtherHeads {
 pub struct AltUp {
     /// Residual streams (`altup_num_inputs`).
     pub num_inputs: u64,
-    /// Inner width of the low-rank layer (`laurel_rank`).
+    /// Inner width of the low-rank layer (`laurel_rank`); 0 where layers have an embedding of their own and nothing else of this.
     pub laurel_rank: u64,
     /// Width of a layer's own embedding (`hidden_size_per_layer_input`).
     pub hidden_size_per_layer_input: u64,
@@ -108,6 +108,13 @@ pub struct AltUp {
     pub vocab_size_per_layer_input: u64,
     /// Layers whose feed-forward layer keeps the largest activations alone (`activation_sparsity_pattern`).
     pub sparse_layers: LayerSet,
+}
+
+impl AltUp {
+    /// True if layers have an embedding of their own, and there is one stream.
+    pub const fn has_inputs_alone(&self) -> bool {
+        self.laurel_rank == 0 && self.num_inputs == 1
+    }
 }
 
 /// An indexer chooses the tokens that attention sees: it scores every one of them by narrow heads (DeepSeek's sparse attention).
@@ -145,8 +152,10 @@ pub struct Hybrid {
     pub experts_normed: bool,
     /// The indexer, which chooses the tokens that attention sees.
     pub indexer: Option<Indexer>,
-    /// Several residual streams.
+    /// Several residual streams; of one stream, an embedding of its own for every layer alone.
     pub altup: Option<AltUp>,
+    /// Layers that read the keys and values of an earlier one have a feed-forward layer of twice the width (`use_double_wide_mlp`).
+    pub double_wide_mlp: bool,
 }
 
 impl Default for Hybrid {
@@ -162,6 +171,7 @@ impl Default for Hybrid {
             experts_normed: false,
             indexer: None,
             altup: None,
+            double_wide_mlp: false,
         }
     }
 }
@@ -239,8 +249,18 @@ impl ModelConfig {
         }
     }
 
-    /// The architecture as layers of that kind have it: with [`Hybrid::other_heads`] in place of the usual ones.
+    /// The architecture as layers of that kind have it: with [`Hybrid::other_heads`] in place of the usual ones, and twice as wide where
+    /// [`Hybrid::double_wide_mlp`] says so.
     pub fn of_layers(&self, kind: LayerKind) -> Cow<'_, Self> {
+        let doubles = kind.keys == Keys::Shared && self.hybrid.as_ref().is_some_and(|hybrid| hybrid.double_wide_mlp);
+        if doubles {
+            let wide = Self { intermediate_size: self.intermediate_size.saturating_mul(2), ..self.clone() };
+            return Cow::Owned(wide.with_heads_of(kind).into_owned());
+        }
+        self.with_heads_of(kind)
+    }
+
+    fn with_heads_of(&self, kind: LayerKind) -> Cow<'_, Self> {
         let other = self.hybrid.as_ref().and_then(|hybrid| hybrid.other_heads.as_ref());
         let Some(other) = other.filter(|_| kind.other_heads) else { return Cow::Borrowed(self) };
         let hybrid = self.hybrid.as_ref().map(|hybrid| Hybrid { v_head_dim: Some(other.v_head_dim), ..hybrid.clone() });
@@ -319,7 +339,21 @@ impl Hybrid {
     /// Whether it has several residual streams, and at most keys and values that layers share beside.
     pub fn has_streams_alone(&self) -> bool {
         let own = Self { altup: self.altup.clone(), kv_shared_layers: self.kv_shared_layers.clone(), ..Self::default() };
-        self.altup.is_some() && *self == own
+        self.altup.as_ref().is_some_and(|altup| !altup.has_inputs_alone()) && *self == own
+    }
+
+    /// True if layers differ at most in their heads, in the layer whose keys they read, and in an embedding of their own, on one stream.
+    pub fn has_one_stream(&self) -> bool {
+        let own = Self {
+            other_heads: self.other_heads.clone(),
+            kv_shared_layers: self.kv_shared_layers.clone(),
+            altup: self.altup.clone(),
+            double_wide_mlp: self.double_wide_mlp,
+            ..Self::default()
+        };
+        let shares = self.kv_shared_layers != LayerSet::None;
+        let one = self.altup.as_ref().map_or(!shares, AltUp::has_inputs_alone);
+        one && *self == own
     }
 
     /// True if it has an indexer and nothing else.

@@ -189,6 +189,9 @@ pub enum BlockLayout {
     PreNorm,
     /// A norm before and behind each half.
     Sandwich,
+    /// As [`Self::Sandwich`], with queries and keys normed and rotated before heads and tokens change places, values normed too, and, behind
+    /// both halves, an input of the layer's own where there is one, and a factor.
+    SandwichWithInput,
     /// A norm behind each half alone.
     NormsBehind,
     /// As [`Self::NormsBehind`] where a layer has attention, as [`Self::PreNorm`] where it keeps a state.

@@ -60,6 +60,8 @@ pub struct ShapeRule {
     pub indexer: bool,
     /// There are several residual streams.
     pub altup: bool,
+    /// Layers may have an embedding of their own, other heads, and keys of an earlier layer, on one stream.
+    pub own_inputs: bool,
     /// Some layers have a state of one of these kinds in place of attention, or beside it.
     pub states: &'static [MixerKind],
     /// The parts of a layer, in models some of whose layers keep a state.
@@ -87,6 +89,7 @@ impl ShapeRule {
         other_heads: false,
         indexer: false,
         altup: false,
+        own_inputs: false,
         states: &[],
         layers_of_states: LayersOfStates::InPlaceOfAttention,
         gates_attention: false,
@@ -100,6 +103,7 @@ impl ShapeRule {
     pub fn fits(&self, model: &ModelConfig) -> bool {
         let layers = match &model.hybrid {
             Some(hybrid) if self.altup => hybrid.has_streams_alone(),
+            Some(hybrid) if self.own_inputs => hybrid.has_one_stream(),
             Some(hybrid) if !self.states.is_empty() => {
                 hybrid.has_states_alone(self.states)
                     && self.fits_layers(model, hybrid)

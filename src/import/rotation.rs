@@ -2,7 +2,7 @@
 
 use super::layers::{FULL, SLIDING};
 use super::reader::{MAX_SIZE, Reader};
-use super::value::Value;
+use super::value::{Object, Value};
 use super::{How, ImportError};
 use crate::models::FamilySpec;
 use crate::units::to_f64;
@@ -35,8 +35,11 @@ fn rotated_share(file: &Reader<'_>, kind: &FamilySpec) -> Result<Option<f64>, Im
     const KEY: &str = "partial_rotary_factor";
     let nested = match file.peek("rope_parameters").or_else(|| file.peek("rope_scaling")) {
         Some(Value::Object(keys)) if kind.modules.tables_for_each_kind => {
+            // The share of proportional frequencies says how many of them are 0: all columns are rotated.
+            let is_rotated =
+                |of_sort: &Object| !matches!(of_sort.get("rope_type"), Some(Value::Text(word)) if word == "proportional");
             let [whole, sliding] = [FULL, SLIDING].map(|sort| match keys.get(sort) {
-                Some(Value::Object(of_sort)) => of_sort.get(KEY),
+                Some(Value::Object(of_sort)) => of_sort.get(KEY).filter(|_| is_rotated(of_sort)),
                 _ => None,
             });
             // Where layers that slide rotate the whole head, the share is that of the others.

@@ -290,7 +290,7 @@ pub(crate) struct FamilySpec {
     pub dense_inner: Option<(&'static str, u64)>,
     /// `do_layer_norm_before` moves the norms and `word_embed_proj_dim` narrows the embedding.
     pub moves_norms_and_narrows_embedding: bool,
-    /// Every layer has an embedding of its own, which is refused, unless the file says that there is none.
+    /// Every layer has an embedding of its own, unless the file says that there is none.
     pub embeds_each_layer: bool,
     /// Further widths, whose keys end in `dim` or `dim_out`, repeat the hidden size.
     pub further_widths_repeat_hidden: bool,
