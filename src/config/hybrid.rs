@@ -124,8 +124,11 @@ pub struct Indexer {
     pub num_heads: u64,
     /// Width of a head, and of the one key for all of them, which is cached (`index_head_dim`).
     pub head_dim: u64,
-    /// Tokens that a query sees (`index_topk`).
+    /// Tokens that a query sees (`index_topk`), or blocks of them (`index_topk_blocks`).
     pub topk: u64,
+    /// Tokens of a block (`index_block_size`); 0 where tokens are chosen one by one.
+    #[serde(default)]
+    pub block: u64,
     /// Layers that have one; the others see what the one before them has chosen (`indexer_types`).
     pub layers: LayerSet,
 }
@@ -349,6 +352,7 @@ impl Hybrid {
             kv_shared_layers: self.kv_shared_layers.clone(),
             altup: self.altup.clone(),
             double_wide_mlp: self.double_wide_mlp,
+            experts_normed: self.experts_normed,
             ..Self::default()
         };
         let shares = self.kv_shared_layers != LayerSet::None;
@@ -356,9 +360,10 @@ impl Hybrid {
         one && *self == own
     }
 
-    /// True if it has an indexer and nothing else.
-    pub fn has_indexer_alone(&self) -> bool {
-        self.indexer.is_some() && *self == Self { indexer: self.indexer.clone(), ..Self::default() }
+    /// True if it has an indexer, of tokens or of blocks of them, and nothing else.
+    pub fn has_indexer_alone(&self, of_blocks: bool) -> bool {
+        self.indexer.as_ref().is_some_and(|indexer| (indexer.block > 0) == of_blocks)
+            && *self == Self { indexer: self.indexer.clone(), ..Self::default() }
     }
 
     fn kind_of(&self, layer: u64, feed: Feed) -> LayerKind {

@@ -277,6 +277,8 @@ pub enum FeedForwardStyle {
     SeparateBiasedDown,
     /// A module with gate and up in one matrix; blocks of [`BlockLayout::OwnOrder`].
     JointGateAndUp,
+    /// A module with gate and up in one matrix, both kept within limits.
+    JointWithinLimits,
     /// Written into the block: each tensor is let go when the next has taken its name; blocks of [`BlockLayout::OwnOrder`].
     InLine,
 }
@@ -451,6 +453,8 @@ pub enum RotaryTables {
     InFp32,
     /// One table of complex numbers.
     Complex,
+    /// As wide as what is rotated, for each sequence, although all are alike.
+    OfSequences,
     /// As wide as what is rotated, for each sequence, put together from tables of time, height and width.
     OfGrids,
 }

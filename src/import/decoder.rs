@@ -79,7 +79,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
         embedding_norm: kind.embedding_norm,
         final_norm: kind.final_norm,
         family: kind.family(),
-        hidden_act: activation(file, kind.act)?,
+        hidden_act: activation(file, kind)?,
         rotary_dim,
         sliding_window,
         sliding_layers,
@@ -343,7 +343,11 @@ fn positions(file: &mut Reader<'_>, rule: Positions) -> Result<(PositionEmbeddin
 }
 
 /// The activation function, by the operators that compute it.
-fn activation(file: &mut Reader<'_>, default: HiddenAct) -> Result<HiddenAct, ImportError> {
+fn activation(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<HiddenAct, ImportError> {
+    let default = kind.act;
+    if kind.not_looked_at.contains(&"hidden_act") {
+        return Ok(default);
+    }
     let keys = ["hidden_activation", "mlp_hidden_act", "hidden_act", "activation_function", "activation"];
     let Some((key, value)) = keys.iter().find_map(|key| file.peek(key).map(|value| (*key, value))) else {
         file.asks("hidden_act", Value::Text(name_of(default).to_owned()), false);

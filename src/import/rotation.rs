@@ -9,7 +9,8 @@ use crate::units::to_f64;
 
 /// The rotated part of a head; `None` for all of it.
 pub(super) fn rotary_dim(file: &mut Reader<'_>, kind: &FamilySpec, head_dim: u64) -> Result<Option<u64>, ImportError> {
-    if let Some(stated) = file.optional(&["rotary_dim"], MAX_SIZE)? {
+    let looks = !kind.not_looked_at.contains(&"rotary_dim");
+    if looks && let Some(stated) = file.optional(&["rotary_dim"], MAX_SIZE)? {
         return Ok(Some(stated).filter(|stated| *stated < head_dim));
     }
     let (percent, how) = match rotated_share(file, kind)? {

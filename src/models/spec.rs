@@ -270,6 +270,8 @@ pub(crate) struct FamilySpec {
     pub latent: Option<Latent>,
     /// The library's defaults of an indexer's heads, their width, and the tokens that a query sees.
     pub indexer: Option<[u64; 3]>,
+    /// The library's default of a block's tokens, where the indexer chooses blocks.
+    pub index_block: Option<u64>,
     /// A state in place of keys and values, in some layers.
     pub states: Option<States>,
     /// Heads of another shape, in some layers.
@@ -358,6 +360,7 @@ impl FamilySpec {
         experts: None,
         latent: None,
         indexer: None,
+        index_block: None,
         states: None,
         heads: None,
         streams: None,

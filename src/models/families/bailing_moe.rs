@@ -5,7 +5,6 @@ use crate::models::prelude::*;
 
 /// `bailing_moe`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["bailing_moe"],
     class: "BailingMoe",
     labels: &[("bailing_moe", "Ling")],
@@ -20,6 +19,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
         norm_topk: Flag::Key("norm_topk_prob", true),
         ..Experts::of(16, 2)
     }),
+    // The head's weight is normed, which adds no parameter.
+    not_looked_at: &["norm_head"],
     only: &[Only { key: "multi_gate", values: &["false"], otherwise: Otherwise::NotCounted, unless: None }],
     ..FamilySpec::PLAIN
 };

@@ -5,7 +5,6 @@ use crate::models::prelude::*;
 
 /// `chatglm`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["chatglm"],
     class: "ChatGLM",
     saved_with: &["ChatGLMModel"],

@@ -5,7 +5,6 @@ use crate::models::prelude::*;
 
 /// `deepseek`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["deepseek"],
     class: "Deepseek",
     labels: &[("deepseek", "DeepSeekMoE")],

@@ -1,6 +1,6 @@
 //! `gemma4_text`, the text part of `gemma4` (transformers 5.23, `models/gemma4`): layers that see the whole text have wider heads; small
-//! models have an embedding of its own for every layer, and layers that read the keys of an earlier one. With experts beside the dense
-//! layer it is served here, not trained.
+//! models have an embedding of its own for every layer, and layers that read the keys of an earlier one; others experts beside the dense
+//! layer.
 
 use crate::models::prelude::*;
 
@@ -21,6 +21,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         shape: Some(ShapeRule {
             norms_per_block: [4, 4],
             own_inputs: true,
+            experts: ExpertsRule::Any,
             mlp_bias: Some(false),
             output_bias_as_others: true,
             ..ShapeRule::PLAIN

@@ -4,7 +4,6 @@ use crate::models::prelude::*;
 
 /// `internlm`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["internlm"],
     class: "InternLM",
     labels: &[("internlm", "InternLM")],

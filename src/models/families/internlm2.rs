@@ -5,7 +5,6 @@ use crate::models::prelude::*;
 
 /// `internlm2`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["internlm2"],
     class: "InternLM2",
     labels: &[("internlm2", "InternLM2")],

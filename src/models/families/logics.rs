@@ -4,7 +4,6 @@ use crate::models::prelude::*;
 
 /// `logics`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["logics"],
     class: "Logics",
     saved_with: &["LogicsForConditionalGeneration"],

@@ -4,7 +4,6 @@ use crate::models::prelude::*;
 
 /// `mimo`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["mimo"],
     class: "MiMo",
     labels: &[("mimo", "MiMo")],

@@ -4,7 +4,6 @@ use crate::models::prelude::*;
 
 /// `mineru2_qwen`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["mineru2_qwen"],
     class: "Mineru2Qwen",
     labels: &[("mineru2_qwen", "MinerU 2")],

@@ -5,7 +5,6 @@ use crate::models::prelude::*;
 
 /// `minicpm`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["minicpm"],
     class: "MiniCPM",
     labels: &[("minicpm", "MiniCPM")],

@@ -4,7 +4,6 @@ use crate::models::prelude::*;
 
 /// `minimind`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["minimind"],
     class: "MiniMind",
     saved_with: &["MiniMindLM"],

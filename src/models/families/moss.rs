@@ -4,7 +4,6 @@ use crate::models::prelude::*;
 
 /// `moss`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["moss"],
     class: "Moss",
     labels: &[("moss", "MOSS")],

@@ -4,7 +4,6 @@ use crate::models::prelude::*;
 
 /// `orion`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["orion"],
     class: "Orion",
     labels: &[("orion", "Orion")],

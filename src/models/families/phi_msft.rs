@@ -5,7 +5,6 @@ use crate::models::prelude::*;
 
 /// `phi_msft`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["phi-msft"],
     class: "PhiMsft",
     saved_with: &["Phi"],

@@ -5,7 +5,6 @@ use crate::models::prelude::*;
 
 /// `qwen`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["qwen"],
     class: "QWen",
     labels: &[("qwen", "Qwen (1)")],
@@ -16,5 +15,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     sizes: Sizes::of([4096, 22_016], 32, 32, 151_936, 8192).head(128),
     attention_bias: Flag::Is(true),
     only: &[Only::else_refused("no_bias", &["true"], "biases on its other matrices")],
+    not_looked_at: &["tokenizer_type"],
     ..FamilySpec::PLAIN
 };

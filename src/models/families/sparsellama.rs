@@ -4,7 +4,6 @@ use crate::models::prelude::*;
 
 /// `sparsellama`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["sparsellama"],
     class: "SparseLlama",
     labels: &[("sparsellama", "SparseLlama")],

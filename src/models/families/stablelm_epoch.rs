@@ -4,7 +4,6 @@ use crate::models::prelude::*;
 
 /// `stablelm_epoch`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["stablelm_epoch"],
     class: "StableLMEpoch",
     saved_with: &["StableLm"],

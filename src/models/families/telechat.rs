@@ -5,7 +5,6 @@ use crate::models::prelude::*;
 
 /// `telechat`.
 pub const FAMILY: FamilySpec = FamilySpec {
-
     names: &["telechat"],
     class: "Telechat",
     labels: &[("telechat", "TeleChat")],

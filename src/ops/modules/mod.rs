@@ -20,6 +20,7 @@ mod further;
 mod gate;
 mod gpt2;
 mod in_pairs;
+mod index_blocks;
 mod indexer;
 mod mixers;
 mod mlp;

@@ -70,6 +70,7 @@ impl Scenario {
             num_heads: self.optional_integer(FieldId::IndexHeads)?,
             head_dim: self.optional_integer(FieldId::IndexHeadDim).unwrap_or(128),
             topk: self.optional_integer(FieldId::IndexTopk).unwrap_or(2048),
+            block: self.optional_integer(FieldId::IndexBlock).unwrap_or_default(),
             layers: self.layers(FieldId::IndexedLayers),
         })
     }

@@ -190,6 +190,10 @@ fields! { $
         .structure(|model| {
             Value::Layers(altup(model).map_or(LayerSet::None, |altup| altup.sparse_layers.clone()))
         }),
+    /// Tokens of a block of keys, where the indexer chooses blocks; empty: it chooses tokens.
+    IndexBlock("ixb", "index_block", "Block of the indexer")
+        .whole(1..=LENGTH).step(64).optional()
+        .structure(|model| optional(model.indexer().map(|indexer| indexer.block).filter(|block| *block > 0))),
     /// Layers that read the keys and values of an earlier one have a feed-forward layer of twice
     /// the width (Gemma 4's small models).
     SharedKeysWider("skw", "double_wide_mlp", "Wider with shared keys").flag()
