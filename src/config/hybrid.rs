@@ -100,7 +100,7 @@ pub struct OtherHeads {
 pub struct AltUp {
     /// Residual streams (`altup_num_inputs`).
     pub num_inputs: u64,
-    /// Inner width of the low-rank layer (`laurel_rank`).
+    /// Inner width of the low-rank layer (`laurel_rank`); 0 where layers have an embedding of their own and nothing else of this.
     pub laurel_rank: u64,
     /// Width of a layer's own embedding (`hidden_size_per_layer_input`).
     pub hidden_size_per_layer_input: u64,
@@ -110,6 +110,13 @@ pub struct AltUp {
     pub sparse_layers: LayerSet,
 }
 
+impl AltUp {
+    /// True if layers have an embedding of their own, and there is one stream.
+    pub const fn has_inputs_alone(&self) -> bool {
+        self.laurel_rank == 0 && self.num_inputs == 1
+    }
+}
+
 /// An indexer chooses the tokens that attention sees: it scores every one of them by narrow heads (DeepSeek's sparse attention).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Indexer {
@@ -117,8 +124,11 @@ pub struct Indexer {
     pub num_heads: u64,
     /// Width of a head, and of the one key for all of them, which is cached (`index_head_dim`).
     pub head_dim: u64,
-    /// Tokens that a query sees (`index_topk`).
+    /// Tokens that a query sees (`index_topk`), or blocks of them (`index_topk_blocks`).
     pub topk: u64,
+    /// Tokens of a block (`index_block_size`); 0 where tokens are chosen one by one.
+    #[serde(default)]
+    pub block: u64,
     /// Layers that have one; the others see what the one before them has chosen (`indexer_types`).
     pub layers: LayerSet,
 }
@@ -145,8 +155,10 @@ pub struct Hybrid {
     pub experts_normed: bool,
     /// The indexer, which chooses the tokens that attention sees.
     pub indexer: Option<Indexer>,
-    /// Several residual streams.
+    /// Several residual streams; of one stream, an embedding of its own for every layer alone.
     pub altup: Option<AltUp>,
+    /// Layers that read the keys and values of an earlier one have a feed-forward layer of twice the width (`use_double_wide_mlp`).
+    pub double_wide_mlp: bool,
 }
 
 impl Default for Hybrid {
@@ -162,6 +174,7 @@ impl Default for Hybrid {
             experts_normed: false,
             indexer: None,
             altup: None,
+            double_wide_mlp: false,
         }
     }
 }
@@ -239,8 +252,18 @@ impl ModelConfig {
         }
     }
 
-    /// The architecture as layers of that kind have it: with [`Hybrid::other_heads`] in place of the usual ones.
+    /// The architecture as layers of that kind have it: with [`Hybrid::other_heads`] in place of the usual ones, and twice as wide where
+    /// [`Hybrid::double_wide_mlp`] says so.
     pub fn of_layers(&self, kind: LayerKind) -> Cow<'_, Self> {
+        let doubles = kind.keys == Keys::Shared && self.hybrid.as_ref().is_some_and(|hybrid| hybrid.double_wide_mlp);
+        if doubles {
+            let wide = Self { intermediate_size: self.intermediate_size.saturating_mul(2), ..self.clone() };
+            return Cow::Owned(wide.with_heads_of(kind).into_owned());
+        }
+        self.with_heads_of(kind)
+    }
+
+    fn with_heads_of(&self, kind: LayerKind) -> Cow<'_, Self> {
         let other = self.hybrid.as_ref().and_then(|hybrid| hybrid.other_heads.as_ref());
         let Some(other) = other.filter(|_| kind.other_heads) else { return Cow::Borrowed(self) };
         let hybrid = self.hybrid.as_ref().map(|hybrid| Hybrid { v_head_dim: Some(other.v_head_dim), ..hybrid.clone() });
@@ -319,12 +342,28 @@ impl Hybrid {
     /// Whether it has several residual streams, and at most keys and values that layers share beside.
     pub fn has_streams_alone(&self) -> bool {
         let own = Self { altup: self.altup.clone(), kv_shared_layers: self.kv_shared_layers.clone(), ..Self::default() };
-        self.altup.is_some() && *self == own
+        self.altup.as_ref().is_some_and(|altup| !altup.has_inputs_alone()) && *self == own
     }
 
-    /// True if it has an indexer and nothing else.
-    pub fn has_indexer_alone(&self) -> bool {
-        self.indexer.is_some() && *self == Self { indexer: self.indexer.clone(), ..Self::default() }
+    /// True if layers differ at most in their heads, in the layer whose keys they read, and in an embedding of their own, on one stream.
+    pub fn has_one_stream(&self) -> bool {
+        let own = Self {
+            other_heads: self.other_heads.clone(),
+            kv_shared_layers: self.kv_shared_layers.clone(),
+            altup: self.altup.clone(),
+            double_wide_mlp: self.double_wide_mlp,
+            experts_normed: self.experts_normed,
+            ..Self::default()
+        };
+        let shares = self.kv_shared_layers != LayerSet::None;
+        let one = self.altup.as_ref().map_or(!shares, AltUp::has_inputs_alone);
+        one && *self == own
+    }
+
+    /// True if it has an indexer, of tokens or of blocks of them, and nothing else.
+    pub fn has_indexer_alone(&self, of_blocks: bool) -> bool {
+        self.indexer.as_ref().is_some_and(|indexer| (indexer.block > 0) == of_blocks)
+            && *self == Self { indexer: self.indexer.clone(), ..Self::default() }
     }
 
     fn kind_of(&self, layer: u64, feed: Feed) -> LayerKind {

@@ -189,6 +189,9 @@ pub enum BlockLayout {
     PreNorm,
     /// A norm before and behind each half.
     Sandwich,
+    /// As [`Self::Sandwich`], with queries and keys normed and rotated before heads and tokens change places, values normed too, and, behind
+    /// both halves, an input of the layer's own where there is one, and a factor.
+    SandwichWithInput,
     /// A norm behind each half alone.
     NormsBehind,
     /// As [`Self::NormsBehind`] where a layer has attention, as [`Self::PreNorm`] where it keeps a state.
@@ -274,6 +277,8 @@ pub enum FeedForwardStyle {
     SeparateBiasedDown,
     /// A module with gate and up in one matrix; blocks of [`BlockLayout::OwnOrder`].
     JointGateAndUp,
+    /// A module with gate and up in one matrix, both kept within limits.
+    JointWithinLimits,
     /// Written into the block: each tensor is let go when the next has taken its name; blocks of [`BlockLayout::OwnOrder`].
     InLine,
 }
@@ -448,6 +453,8 @@ pub enum RotaryTables {
     InFp32,
     /// One table of complex numbers.
     Complex,
+    /// As wide as what is rotated, for each sequence, although all are alike.
+    OfSequences,
     /// As wide as what is rotated, for each sequence, put together from tables of time, height and width.
     OfGrids,
 }

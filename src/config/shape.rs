@@ -58,8 +58,12 @@ pub struct ShapeRule {
     pub other_heads: bool,
     /// An indexer chooses the tokens that attention sees.
     pub indexer: bool,
+    /// In some layers an indexer may choose the blocks of keys that attention sees.
+    pub index_blocks: bool,
     /// There are several residual streams.
     pub altup: bool,
+    /// Layers may have an embedding of their own, other heads, and keys of an earlier layer, on one stream.
+    pub own_inputs: bool,
     /// Some layers have a state of one of these kinds in place of attention, or beside it.
     pub states: &'static [MixerKind],
     /// The parts of a layer, in models some of whose layers keep a state.
@@ -86,7 +90,9 @@ impl ShapeRule {
         sinks: false,
         other_heads: false,
         indexer: false,
+        index_blocks: false,
         altup: false,
+        own_inputs: false,
         states: &[],
         layers_of_states: LayersOfStates::InPlaceOfAttention,
         gates_attention: false,
@@ -100,15 +106,16 @@ impl ShapeRule {
     pub fn fits(&self, model: &ModelConfig) -> bool {
         let layers = match &model.hybrid {
             Some(hybrid) if self.altup => hybrid.has_streams_alone(),
+            Some(hybrid) if self.own_inputs => hybrid.has_one_stream() && hybrid.experts_normed == model.moe.is_some(),
             Some(hybrid) if !self.states.is_empty() => {
                 hybrid.has_states_alone(self.states)
                     && self.fits_layers(model, hybrid)
                     && hybrid.attention_output_gate == self.gates_attention
                     && (model.qk_norm || !self.gates_attention)
             }
-            Some(hybrid) if self.indexer => hybrid.has_indexer_alone(),
+            Some(hybrid) if self.indexer || self.index_blocks => hybrid.has_indexer_alone(self.index_blocks),
             Some(hybrid) => self.other_heads && hybrid.has_other_heads_alone(),
-            None => !self.altup && !self.gates_attention && !self.indexer,
+            None => !(self.own_inputs && model.moe.is_some()) && !self.altup && !self.gates_attention && !self.indexer,
         };
         layers
             && model.encoder.is_some() == self.encoder

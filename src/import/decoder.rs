@@ -44,7 +44,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     let hidden_size = file.size_or(kind.names_of(HIDDEN), MAX_SIZE, sizes.hidden)?;
     let num_hidden_layers = file.size_or(kind.names_of(LAYERS), MAX_LAYERS, sizes.layers)?;
     let num_attention_heads = file.size_or(kind.names_of(HEADS), MAX_SIZE, sizes.heads)?;
-    let mla = kind.latent.map(|latent| latent_attention(file, latent)).transpose()?;
+    let mla = latent_attention(file, kind.latent)?;
     let num_key_value_heads = key_value_heads(file, kind, num_attention_heads)?;
     let head_dim = head_dim(file, kind, hidden_size, num_attention_heads, mla)?;
     let expert_width = inner(file, kind, hidden_size)?;
@@ -79,7 +79,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
         embedding_norm: kind.embedding_norm,
         final_norm: kind.final_norm,
         family: kind.family(),
-        hidden_act: activation(file, kind.act)?,
+        hidden_act: activation(file, kind)?,
         rotary_dim,
         sliding_window,
         sliding_layers,
@@ -268,6 +268,11 @@ fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Result<u64, I
     let four_times = hidden.saturating_mul(4);
     let names = match kind.inner {
         InnerWidth::Stated(names) | InnerWidth::RatioOrStated(names) => names,
+        InnerWidth::HalfOf(names) => {
+            let both = file.size_or(names, MAX_SIZE, kind.sizes.inner)?;
+            file.tell("inner_width", &(both / 2), How::Derived, "Gate and up are each half as wide as the file says.");
+            return Ok((both / 2).max(1));
+        }
         InnerWidth::FourTimes | InnerWidth::RatioOrFourTimes => {
             file.implied("intermediate_size", &four_times, "4 × hidden_size.");
             return Ok(four_times);
@@ -338,7 +343,11 @@ fn positions(file: &mut Reader<'_>, rule: Positions) -> Result<(PositionEmbeddin
 }
 
 /// The activation function, by the operators that compute it.
-fn activation(file: &mut Reader<'_>, default: HiddenAct) -> Result<HiddenAct, ImportError> {
+fn activation(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<HiddenAct, ImportError> {
+    let default = kind.act;
+    if kind.not_looked_at.contains(&"hidden_act") {
+        return Ok(default);
+    }
     let keys = ["hidden_activation", "mlp_hidden_act", "hidden_act", "activation_function", "activation"];
     let Some((key, value)) = keys.iter().find_map(|key| file.peek(key).map(|value| (*key, value))) else {
         file.asks("hidden_act", Value::Text(name_of(default).to_owned()), false);

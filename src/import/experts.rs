@@ -23,8 +23,13 @@ const PER_TOKEN: &[&str] =
     &["num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_topk", "top_k_experts", "experts_per_token", "moe_k"];
 const EXPERT_WIDTH: &[&str] = &["moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size", "expert_hidden_size"];
 
-/// Latent attention's five widths.
-pub(super) fn latent_attention(file: &mut Reader<'_>, latent: Latent) -> Result<Mla, ImportError> {
+/// Latent attention's five widths, unless `use_mla` says that attention is not latent.
+pub(super) fn latent_attention(file: &mut Reader<'_>, latent: Option<Latent>) -> Result<Option<Mla>, ImportError> {
+    let Some(latent) = latent else { return Ok(None) };
+    if !file.rare_flag("use_mla", true)? {
+        file.without_effect(&["q_lora_rank", "kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim"]);
+        return Ok(None);
+    }
     // A query that is not compressed is written as null.
     let direct = file.has("q_lora_rank") && file.peek("q_lora_rank").is_none();
     let q_lora_rank = if direct || latent.query_rank == 0 {
@@ -32,13 +37,13 @@ pub(super) fn latent_attention(file: &mut Reader<'_>, latent: Latent) -> Result<
     } else {
         Some(file.size_or(&["q_lora_rank"], MAX_SIZE, latent.query_rank)?)
     };
-    Ok(Mla {
+    Ok(Some(Mla {
         q_lora_rank,
         kv_lora_rank: file.size_or(&["kv_lora_rank"], MAX_SIZE, latent.rank)?,
         qk_rope_head_dim: file.size_or(&["qk_rope_head_dim"], MAX_SIZE, latent.rope)?,
         qk_nope_head_dim: file.size_or(&["qk_nope_head_dim"], MAX_SIZE, latent.nope)?,
         v_head_dim: file.size_or(&["v_head_dim"], MAX_SIZE, latent.value)?,
-    })
+    }))
 }
 
 /// Groups of experts, and how many of them a token may choose from.

@@ -3,7 +3,7 @@
 use super::reader::{MAX_SIZE, Reader, check_groups, whole};
 use super::value::Value;
 use super::{How, ImportError};
-use crate::config::{Hybrid, LayerSet, ModelConfig, OtherHeads};
+use crate::config::{AltUp, Hybrid, LayerSet, ModelConfig, OtherHeads};
 use crate::models::{FamilySpec, Heads};
 
 /// Reads the heads of the layers that have others.
@@ -12,7 +12,7 @@ pub(super) fn other_heads(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut
     let sliding = config.sliding_layers.clone();
     let (v_head_dim, other) = match heads {
         Heads::WiderWithoutWindow => {
-            no_inputs_of_layers(file, kind)?;
+            inputs_of_layers(file, kind, config)?;
             (None, global(file, config, complement(&sliding, config.num_hidden_layers)?)?)
         }
         Heads::QueriesByLayer => match queries(file, config, sliding)? {
@@ -40,19 +40,25 @@ pub(super) fn other_heads(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut
 
 /// The small models of the family have an embedding of its own for every layer, which the library takes where a file says nothing; and
 /// feed-forward layers twice as wide where keys are shared.
-fn no_inputs_of_layers(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<(), ImportError> {
+fn inputs_of_layers(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
     const KEY: &str = "hidden_size_per_layer_input";
-    if kind.embeds_each_layer && !file.has(KEY) {
-        return Err(ImportError::not_modelled(format!(
-            "an embedding of its own for every layer ({KEY} is not stated, which means 256)"
-        )));
+    let none = file.has(KEY) && matches!(file.peek(KEY), None | Some(Value::Whole(0)));
+    let mut hybrid = config.hybrid.take().unwrap_or_default();
+    if kind.embeds_each_layer && !none {
+        hybrid.altup = Some(AltUp {
+            num_inputs: 1,
+            laurel_rank: 0,
+            hidden_size_per_layer_input: file.size_or(&[KEY], MAX_SIZE, 256)?,
+            vocab_size_per_layer_input: file.size_or(&["vocab_size_per_layer_input"], MAX_SIZE, 262_144)?,
+            sparse_layers: LayerSet::None,
+        });
+    } else {
+        file.done_with(&[KEY]);
+        file.without_effect(&["vocab_size_per_layer_input"]);
     }
-    file.done_with(&[KEY]);
-    file.without_effect(&["vocab_size_per_layer_input"]);
-    let shares = !matches!(file.peek("num_kv_shared_layers"), None | Some(Value::Whole(0)));
-    if file.rare_flag("use_double_wide_mlp", false)? && shares {
-        return Err(ImportError::not_modelled("feed-forward layers of two widths (use_double_wide_mlp)"));
-    }
+    let shares = hybrid.kv_shared_layers != LayerSet::None;
+    hybrid.double_wide_mlp = file.rare_flag("use_double_wide_mlp", false)? && shares;
+    config.hybrid = Some(hybrid);
     Ok(())
 }
 

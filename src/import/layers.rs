@@ -22,6 +22,8 @@ const INDEXED: [&str; 2] = ["indexed_attention", "deepseek_sparse_attention"];
 pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
     let listed = match kind.window {
         Window::AllButFirstAndEvery { .. } => listed(file, false)?.or_else(|| hybrid_pattern(file)),
+        // The list says which layers choose blocks, and none slides.
+        _ if kind.index_block.is_some() => None,
         _ => listed(file, kind.indexer.is_some())?,
     };
     let used = matches!(file.peek("use_sliding_window"), Some(Value::Bool(true)));

@@ -140,7 +140,7 @@ pub fn config_json_as_generic(text: &str) -> Result<Imported, ImportError> {
 
 fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let file = parse(text)?;
-    let nested = ["text_config", "llm_config", "language_config"].iter().find_map(|key| match file.get(*key) {
+    let nested = ["text_config", "llm_config", "language_config", "llm_cfg"].iter().find_map(|key| match file.get(*key) {
         Some(Value::Object(object)) => Some(object),
         _ => None,
     });

@@ -20,7 +20,7 @@ pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), Import
 /// Structures that the keys give away; of a kind whose states or streams are known, not that it has some.
 fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
     let has_states = kind.is_some_and(|kind| kind.states.is_some());
-    let has_streams = kind.is_some_and(|kind| kind.streams.is_some());
+    let has_streams = kind.is_some_and(|kind| kind.streams.is_some() || kind.embeds_each_layer);
     let is_set = |key: &str| !matches!(file.get(key), None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)));
     let named = |what: &str, key: &str| Some(format!("{what} ({key})"));
     if is_set("is_encoder_decoder") {
@@ -44,7 +44,7 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
         }
     }
     let sees = ["vision_config", "image_size", "num_mel_bins"].into_iter().find(|key| is_set(key));
-    let reads = ["text_config", "llm_config", "language_config", "vocab_size"].into_iter().any(is_set);
+    let reads = ["text_config", "llm_config", "language_config", "llm_cfg", "vocab_size"].into_iter().any(is_set);
     match (sees, reads) {
         (Some(key), false) => named("only a part for images or sound", key),
         _ => None,

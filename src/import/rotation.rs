@@ -2,14 +2,15 @@
 
 use super::layers::{FULL, SLIDING};
 use super::reader::{MAX_SIZE, Reader};
-use super::value::Value;
+use super::value::{Object, Value};
 use super::{How, ImportError};
 use crate::models::FamilySpec;
 use crate::units::to_f64;
 
 /// The rotated part of a head; `None` for all of it.
 pub(super) fn rotary_dim(file: &mut Reader<'_>, kind: &FamilySpec, head_dim: u64) -> Result<Option<u64>, ImportError> {
-    if let Some(stated) = file.optional(&["rotary_dim"], MAX_SIZE)? {
+    let looks = !kind.not_looked_at.contains(&"rotary_dim");
+    if looks && let Some(stated) = file.optional(&["rotary_dim"], MAX_SIZE)? {
         return Ok(Some(stated).filter(|stated| *stated < head_dim));
     }
     let (percent, how) = match rotated_share(file, kind)? {
@@ -35,8 +36,11 @@ fn rotated_share(file: &Reader<'_>, kind: &FamilySpec) -> Result<Option<f64>, Im
     const KEY: &str = "partial_rotary_factor";
     let nested = match file.peek("rope_parameters").or_else(|| file.peek("rope_scaling")) {
         Some(Value::Object(keys)) if kind.modules.tables_for_each_kind => {
+            // The share of proportional frequencies says how many of them are 0: all columns are rotated.
+            let is_rotated =
+                |of_sort: &Object| !matches!(of_sort.get("rope_type"), Some(Value::Text(word)) if word == "proportional");
             let [whole, sliding] = [FULL, SLIDING].map(|sort| match keys.get(sort) {
-                Some(Value::Object(of_sort)) => of_sort.get(KEY),
+                Some(Value::Object(of_sort)) => of_sort.get(KEY).filter(|_| is_rotated(of_sort)),
                 _ => None,
             });
             // Where layers that slide rotate the whole head, the share is that of the others.

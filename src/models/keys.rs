@@ -41,6 +41,8 @@ pub(crate) enum InnerWidth {
     RatioOrStated(&'static [&'static str]),
     /// Not at all: it is four times the hidden size.
     FourTimes,
+    /// Under one of these names, for gate and up together.
+    HalfOf(&'static [&'static str]),
     /// As a multiple of the hidden size (`expansion_ratio`), else it is four times that.
     RatioOrFourTimes,
 }

@@ -270,6 +270,8 @@ pub(crate) struct FamilySpec {
     pub latent: Option<Latent>,
     /// The library's defaults of an indexer's heads, their width, and the tokens that a query sees.
     pub indexer: Option<[u64; 3]>,
+    /// The library's default of a block's tokens, where the indexer chooses blocks.
+    pub index_block: Option<u64>,
     /// A state in place of keys and values, in some layers.
     pub states: Option<States>,
     /// Heads of another shape, in some layers.
@@ -290,7 +292,7 @@ pub(crate) struct FamilySpec {
     pub dense_inner: Option<(&'static str, u64)>,
     /// `do_layer_norm_before` moves the norms and `word_embed_proj_dim` narrows the embedding.
     pub moves_norms_and_narrows_embedding: bool,
-    /// Every layer has an embedding of its own, which is refused, unless the file says that there is none.
+    /// Every layer has an embedding of its own, unless the file says that there is none.
     pub embeds_each_layer: bool,
     /// Further widths, whose keys end in `dim` or `dim_out`, repeat the hidden size.
     pub further_widths_repeat_hidden: bool,
@@ -358,6 +360,7 @@ impl FamilySpec {
         experts: None,
         latent: None,
         indexer: None,
+        index_block: None,
         states: None,
         heads: None,
         streams: None,

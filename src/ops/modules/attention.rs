@@ -2,12 +2,13 @@
 
 use super::attention_core::Core;
 use super::gate::Behind;
+use super::index_blocks::IndexBlocks;
 use super::norm::Norm;
 use super::rotary::Rotary;
 use super::rotation::{Rotated, Rotation};
 use super::sinks::Sinks;
 use super::{Build, Cached, Linear, Part, Shapes, Tables};
-use crate::config::{Keys, PositionEmbedding, QueryKeyNorm, RotationStyle};
+use crate::config::{Indexer, Keys, PositionEmbedding, QueryKeyNorm, RotationStyle};
 use crate::ops::builder::Lowering;
 use crate::ops::tape::{Form, SCALE, SIGMOID, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -69,6 +70,8 @@ pub(super) struct Attention {
     scales_values: bool,
     /// Keys are scaled.
     scales_keys: bool,
+    /// It sees the blocks of keys that an indexer chooses.
+    index: Option<IndexBlocks>,
     /// Queries come with a gate on the output: `[b, s, a, 2d]` of both, and the gate as `[b, s, a · d]`.
     joint_gate: Option<[Form; 2]>,
     /// Heads that share keys and values are given copies.
@@ -80,7 +83,7 @@ pub(super) struct Attention {
 }
 
 impl Attention {
-    pub fn new(build: &Build<'_>, keys: Keys) -> Self {
+    pub fn new(build: &Build<'_>, keys: Keys, indexed: bool) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
         let sinks = model.attention_sinks.then(|| Sinks::new(build));
@@ -107,6 +110,7 @@ impl Attention {
         let output = build.row(Part::Attention, names, (with.h(), of_values(heads)), build.shapes.hidden);
         let norms = model.qk_norm.then(|| norms(build, keys.is_some()));
         let behind = Behind::new(build);
+        let index = model.indexer().filter(|_| indexed).map(|sizes| IndexBlocks::new(build, sizes));
         let rotates = model.position_embedding == PositionEmbedding::Rotary;
         let rotary = rotates.then(|| Rotary::new(build));
         let apart = rotates && model.family.modules().rotation != RotationStyle::Whole;
@@ -135,6 +139,7 @@ impl Attention {
             behind,
             scales_values,
             scales_keys,
+            index,
             joint_gate,
             repeats,
             shapes,
@@ -144,8 +149,11 @@ impl Attention {
     }
 
     /// Keys and values: `2 · k · d` elements.
-    pub fn cached(with: &Lowering) -> Cached {
-        vec![("cached keys", [with.kv_heads(), with.head_dim()]), ("cached values", [with.kv_heads(), with.value_dim()])]
+    pub fn cached(with: &Lowering, indexer: Option<&Indexer>) -> Cached {
+        let heads = [("cached keys", [with.kv_heads(), with.head_dim()]), ("cached values", [with.kv_heads(), with.value_dim()])];
+        let one = |width| [Dim("one head", 1), Dim("index_head_dim", width)];
+        let of_indexer = indexer.map(|indexer| ("cached index keys", one(indexer.head_dim)));
+        heads.into_iter().chain(of_indexer).collect()
     }
 
     /// The attention's contribution, and the probabilities it returns.
@@ -218,7 +226,9 @@ impl Attention {
         let (q, k, _parts) = self.rotated((q, k), tables);
         let (q, k) = self.normed_last(q, k);
         let (k, v) = self.of_every_head(tables.seen((k, v)));
-        let (mut output, weights) = self.behind.attended(&self.core, (&q, &k, &v), tables);
+        let chosen = self.index.as_ref().map(|index| index.run(x, tables));
+        let own = chosen.as_ref().map(|(mask, _blocks)| Tables { mask: mask.clone(), ..tables.clone() });
+        let (mut output, weights) = self.behind.attended(&self.core, (&q, &k, &v), own.as_ref().unwrap_or(tables));
         if let Some(gate) = &with_queries {
             output = output.mul(gate.clone().apply(SIGMOID)).named("gated attention output");
         }

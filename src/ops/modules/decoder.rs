@@ -36,7 +36,7 @@ impl Mixer {
 /// The tensors that a layer with heads, or one with latents, keeps of a token.
 pub(crate) fn cached(with: &Lowering, kind: LayerKind) -> Cached {
     let indexer = with.model.indexer().filter(|_| kind.indexed);
-    with.model.mla.map_or_else(|| Attention::cached(with), |mla| Latent::cached(mla, indexer))
+    with.model.mla.map_or_else(|| Attention::cached(with, indexer), |mla| Latent::cached(mla, indexer))
 }
 
 /// One block of llama, mistral, qwen2, qwen3, mixtral, qwen3-moe, gpt-oss, or of a decoder put together from its fields.
@@ -107,7 +107,7 @@ impl Decoder {
         let state = build.model().mixer().filter(|_| kind.mixer).map(|mixer| Mixing::new(build, mixer));
         let attention = (kind.keys != Keys::None).then(|| match build.model().mla {
             Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla, kind))),
-            None => Mixer::Heads(Box::new(Attention::new(build, kind.keys))),
+            None => Mixer::Heads(Box::new(Attention::new(build, kind.keys, kind.indexed))),
         });
         let mlp = (kind.feed != Feed::None).then(|| FeedForward::new(build, layer));
         if kind.feed == Feed::Experts && build.model().norms_experts() {

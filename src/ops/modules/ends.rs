@@ -349,7 +349,7 @@ impl Ends {
         hidden = self.with_types_and_places(tape, (hidden, places), &mut held);
         hidden = self.with_places_in_page(tape, hidden);
         hidden = self.own_part(hidden, &mut held);
-        let own_input = self.streams.as_ref().filter(|_| self.first).map(|streams| streams.of_layers(&hidden));
+        let own_input = self.streams.as_ref().filter(|_| self.first).map(|streams| streams.of_layers(&hidden, ids));
         if let Some(norm) = &self.embedding_norm {
             tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
             hidden = norm.run(&hidden);

@@ -100,6 +100,8 @@ pub(super) struct Mlp {
     over: bool,
     /// Gate and output are scaled.
     scaled: bool,
+    /// Gate and up are kept within limits, and the gate is scaled before its sigmoid.
+    limited: bool,
     names: [&'static str; 2],
 }
 
@@ -116,7 +118,9 @@ impl Mlp {
         let down_alone = model.family.modules().feed_forward == FeedForwardStyle::SeparateBiasedDown;
         let bias = |name| (model.mlp_bias && !down_alone).then_some(name);
         build.tape.at(names[0], sources::PYTORCH_AUTOGRAD);
-        let joint = model.family.modules().feed_forward == FeedForwardStyle::JointGateAndUp;
+        let style = model.family.modules().feed_forward;
+        let limited = style == FeedForwardStyle::JointWithinLimits;
+        let joint = limited || style == FeedForwardStyle::JointGateAndUp;
         let column = |names, width, form| build.column(Part::FeedForward, names, (width, h), form);
         let gate = match model.mlp {
             MlpKind::Plain => Gate::None,
@@ -145,6 +149,7 @@ impl Mlp {
             fused: kernels.fuses_gated_activation,
             over: kernels.fuses_gated_activation && kernels.writes_over,
             scaled: model.family.modules().scales_branches,
+            limited,
             names,
         }
     }
@@ -164,6 +169,7 @@ impl Mlp {
                 let results = [("down input", gate.form(), gate.dtype())];
                 tape.kernel(&[&gate, &up], &results, 0, (Order::Plain, false, Attends::No))
             }
+            Gate::WithUp(half) if self.limited => return self.within_limits(tape, x, *half),
             Gate::WithUp(half) => {
                 let [gate, up] = self.up.run(x).named("gate and up output").split([*half; 2]);
                 let inner = up.mul(self.act.run(&gate)).named("down input");
@@ -186,6 +192,18 @@ impl Mlp {
             None => self.down.run(&inner),
         };
         if self.scaled { output.apply(SCALE) } else { output }
+    }
+
+    /// `(up + 1) · gate · sigmoid(α · gate)`, both kept within limits first; every one of them keeps its name to the end.
+    fn within_limits<'t>(&self, tape: &'t Tape, x: &Var<'t>, half: Form) -> Var<'t> {
+        let joint = self.up.run(x).named("gate and up output");
+        let [gate, up] = joint.clone().split([half; 2]);
+        let gate = gate.clamp(1);
+        let up = up.clamp(2);
+        let gated = gate.clone().mul(gate.clone().apply(SCALE).apply(SIGMOID));
+        tape.at(self.names[1], sources::PYTORCH_AUTOGRAD);
+        let inner = up.clone().plus().mul(gated.clone()).named("down input");
+        self.down.run(&inner)
     }
 
     /// Up, activation and down written into a block: each tensor is let go when the next has taken its name.

@@ -20,6 +20,7 @@ mod further;
 mod gate;
 mod gpt2;
 mod in_pairs;
+mod index_blocks;
 mod indexer;
 mod mixers;
 mod mlp;
@@ -32,6 +33,8 @@ mod sinks;
 mod state;
 mod tables;
 mod tower;
+
+use std::borrow::Cow;
 
 use super::builder::Lowering;
 use super::division::Division;
@@ -67,12 +70,10 @@ pub(crate) fn kind(model: &ModelConfig, tuning: &Tuning, layer: u64) -> (LayerKi
 pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     let (model, kind) = (build.model(), build.model().kind_of(layer));
     let before = build.tape.freeze(build.with.tuning.freezes_block(layer));
-    let block = if kind.other_heads {
-        // Layers with heads of their own have other shapes.
-        let model = model.of_layers(kind);
-        block_of(&Build::again(build.tape, &Lowering { model: &model, ..*build.with }), layer)
-    } else {
-        block_of(build, layer)
+    let block = match model.of_layers(kind) {
+        // Layers with heads or widths of their own have other shapes.
+        Cow::Owned(model) => block_of(&Build::again(build.tape, &Lowering { model: &model, ..*build.with }), layer),
+        Cow::Borrowed(_) => block_of(build, layer),
     };
     further::declare(build, true);
     build.tape.freeze(before);
@@ -80,21 +81,27 @@ pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
 }
 
 fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
+    let layout = build.model().family.modules().block;
+    if layout == BlockLayout::SandwichWithInput {
+        return Box::new(altup::WithInput::new(build, layer));
+    }
     if let Some(altup) = build.model().altup() {
         return Box::new(altup::Alternating::new(build, altup, build.model().kind_of(layer).keys));
     }
     if build.kernels().is_own_model {
         return Box::new(in_pairs::InPairs::new(build));
     }
-    match build.model().family.modules().block {
+    match layout {
         BlockLayout::JointThirds => Box::new(gpt2::Gpt2::new(build)),
         BlockLayout::JointByHeadBiased => Box::new(bloom::Bloom::new(build)),
         BlockLayout::JointByHead => Box::new(neox::Neox::new(build)),
         BlockLayout::JointByGroup => Box::new(falcon::Falcon::new(build)),
         BlockLayout::OwnOrder => Box::new(dense::Dense::new(build, layer)),
-        BlockLayout::PreNorm | BlockLayout::Sandwich | BlockLayout::NormsBehind | BlockLayout::NormsBehindAttention => {
-            Box::new(decoder::Decoder::new(build, layer))
-        }
+        BlockLayout::PreNorm
+        | BlockLayout::Sandwich
+        | BlockLayout::SandwichWithInput
+        | BlockLayout::NormsBehind
+        | BlockLayout::NormsBehindAttention => Box::new(decoder::Decoder::new(build, layer)),
     }
 }
 

@@ -313,6 +313,6 @@ impl Mixture {
     }
 }
 
-fn top_k(moe: &Moe) -> Dim {
+pub(super) fn top_k(moe: &Moe) -> Dim {
     Dim("num_experts_per_tok", moe.num_experts_per_tok)
 }

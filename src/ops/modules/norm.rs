@@ -94,6 +94,11 @@ impl Norm {
         Self { style: Style::Layer, weight, bias, rows, over: false, alone: true }
     }
 
+    /// This norm, of which no gradient comes back.
+    pub const fn alone(self) -> Self {
+        Self { alone: true, ..self }
+    }
+
     /// `nn.RMSNorm` without a scale: one kernel on GPUs, and operator by operator elsewhere.
     pub fn of_torch(build: &Build<'_>, rows: Form) -> Self {
         let style = if build.tape.is_cuda() { Style::FusedRms } else { Style::Composite };

@@ -5,7 +5,7 @@ use crate::scenario::words::Word;
 use crate::scenario::{FieldError, FieldId, Mode, Scenario, Value};
 
 /// Every field that makes layers unlike each other.
-const FIELDS: [FieldId; 10] = [
+const FIELDS: [FieldId; 11] = [
     FieldId::Mixer,
     FieldId::AttentionLayers,
     FieldId::FeedForwardLayers,
@@ -16,6 +16,7 @@ const FIELDS: [FieldId; 10] = [
     FieldId::ExpertsNormed,
     FieldId::IndexHeads,
     FieldId::Streams,
+    FieldId::SharedKeysWider,
 ];
 
 /// Tokens that Mamba 2 computes at once where nothing else is said.
@@ -39,6 +40,7 @@ impl Scenario {
             experts_normed: self.flag(FieldId::ExpertsNormed),
             indexer: self.indexer(),
             altup: self.altup(),
+            double_wide_mlp: self.flag(FieldId::SharedKeysWider),
         };
         (hybrid != Hybrid::default()).then_some(hybrid)
     }
@@ -68,6 +70,7 @@ impl Scenario {
             num_heads: self.optional_integer(FieldId::IndexHeads)?,
             head_dim: self.optional_integer(FieldId::IndexHeadDim).unwrap_or(128),
             topk: self.optional_integer(FieldId::IndexTopk).unwrap_or(2048),
+            block: self.optional_integer(FieldId::IndexBlock).unwrap_or_default(),
             layers: self.layers(FieldId::IndexedLayers),
         })
     }

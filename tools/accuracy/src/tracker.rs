@@ -42,8 +42,8 @@ pub fn held_by_hooks(job: &Job) -> Option<u64> {
 }
 
 /// Encoders whose blocks have no modules that take a half's output and the residual.
-const ADD_RESIDUALS_THEMSELVES: [&str; 8] =
-    ["distilbert", "eurobert", "nomic_bert", "gte", "jina_embeddings_v3", "modernbert", "mpnet", "albert"];
+const ADD_RESIDUALS_THEMSELVES: [&str; 9] =
+    ["distilbert", "eurobert", "nomic_bert", "gte", "jina_embeddings_v3", "modernbert", "modernbert-decoder", "mpnet", "albert"];
 
 /// The optimizer whose first step on split parameters was looked through.
 const LOOKED_THROUGH: &str = "adamw";

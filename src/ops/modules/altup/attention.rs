@@ -5,7 +5,7 @@ use super::super::attention_core::Core;
 use super::super::norm::Norm;
 use super::super::rotary::rotated;
 use super::super::{Build, Linear, Part, Shapes, Tables, half};
-use crate::config::Keys;
+use crate::config::{BlockLayout, Keys};
 use crate::ops::tape::{Form, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -25,15 +25,53 @@ struct Heads {
 impl Heads {
     /// Projected, normed heads, rotated where they are not values.
     fn run<'t>(&self, x: &Var<'t>, turn: Option<&(Var<'t>, Var<'t>)>) -> Var<'t> {
+        self.finish(self.project(x), turn)
+    }
+
+    fn project<'t>(&self, x: &Var<'t>) -> Var<'t> {
         x.tape().at("Query, key and value projection", sources::PYTORCH_AUTOGRAD);
-        let mut heads = self.projection.run(x).view(self.rows[0]);
-        x.tape().at("Query and key norm", sources::PYTORCH_AUTOGRAD);
+        self.projection.run(x).view(self.rows[0])
+    }
+
+    fn finish<'t>(&self, mut heads: Var<'t>, turn: Option<&(Var<'t>, Var<'t>)>) -> Var<'t> {
+        let tape = heads.tape();
+        tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
         heads = self.norm.run(&{ heads });
         if let Some((cos, sin)) = turn {
-            x.tape().at("Rotary positions", sources::PYTORCH_AUTOGRAD);
+            tape.at("Rotary positions", sources::PYTORCH_AUTOGRAD);
             heads = rotated(&{ heads }, (cos, sin), self.rows[1]);
         }
         heads.swap(self.form, self.several)
+    }
+}
+
+/// Keys and values that the block makes.
+#[derive(Clone, Copy, Debug)]
+enum KeysAndValues {
+    /// One after the other.
+    InTurn([Heads; 2]),
+    /// Both are projected before either is normed.
+    Together([Heads; 2]),
+    /// One matrix makes what both are normed from.
+    Joint { keys: Heads, values: Norm },
+}
+
+impl KeysAndValues {
+    fn run<'t>(&self, x: &Var<'t>, turn: Option<&(Var<'t>, Var<'t>)>) -> (Var<'t>, Var<'t>) {
+        match self {
+            Self::InTurn([key, value]) => (key.run(x, turn).named("keys"), value.run(x, None).named("values")),
+            Self::Together([key, value]) => {
+                let (keys, values) = (key.project(x), value.project(x));
+                (key.finish(keys, turn).named("keys"), value.finish(values, None).named("values"))
+            }
+            Self::Joint { keys, values } => {
+                let both = keys.project(x);
+                let key = keys.finish(both.clone(), turn).named("keys");
+                x.tape().at("Query and key norm", sources::PYTORCH_AUTOGRAD);
+                let value = values.run(&{ both }).swap(keys.form, keys.several);
+                (key, value.named("values"))
+            }
+        }
     }
 }
 
@@ -42,7 +80,7 @@ impl Heads {
 pub(super) struct Attention {
     query: Heads,
     /// Keys and values, where the block makes its own.
-    keys: Option<[Heads; 2]>,
+    keys: Option<KeysAndValues>,
     output: Linear,
     core: Core,
     shapes: Shapes,
@@ -72,11 +110,21 @@ impl Attention {
             several: heads.1 > 1,
         };
         let query = made(project(["query weight", "query bias"], heads), norm(heads, true), heads, build.shapes.queries);
-        let own = (keys == Keys::Own).then(|| {
-            let (key, value) = (project(["key weight", "key bias"], kv), project(["value weight", "value bias"], kv));
-            let normed = norm(kv, true);
-            [made(key, normed, kv, build.shapes.keys), made(value, norm(kv, false), kv, build.shapes.values)]
-        });
+        let together = model.family.modules().block == BlockLayout::SandwichWithInput;
+        let key = || project(["key weight", "key bias"], kv);
+        let own = match keys {
+            Keys::Own => {
+                let (key, value) = (key(), project(["value weight", "value bias"], kv));
+                let normed = norm(kv, true);
+                let both = [made(key, normed, kv, build.shapes.keys), made(value, norm(kv, false), kv, build.shapes.values)];
+                Some(if together { KeysAndValues::Together(both) } else { KeysAndValues::InTurn(both) })
+            }
+            Keys::Joint => {
+                let keys = made(key(), norm(kv, true), kv, build.shapes.keys);
+                Some(KeysAndValues::Joint { keys, values: norm(kv, false) })
+            }
+            Keys::Shared | Keys::None => None,
+        };
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         let names = ("output weight", model.attention_output_bias.then_some("output bias"));
         let output = build.row(Part::Attention, names, (with.h(), columns(heads)), build.shapes.hidden);
@@ -89,10 +137,9 @@ impl Attention {
     pub fn run<'t>(&self, tape: &'t Tape, (x, led_here): (&Var<'t>, usize), tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
         let query = self.query.run(x, tables.rotary.as_ref()).named("queries");
         let (key, value) = match (&self.keys, &tables.layer) {
-            (Some([key, value]), layer) => {
+            (Some(made), layer) => {
                 let from = tape.recorded();
-                let key = key.run(x, tables.rotary.as_ref()).named("keys");
-                let value = value.run(x, None).named("values");
+                let (key, value) = made.run(x, tables.rotary.as_ref());
                 if let Some(layer) = layer {
                     layer.keep(&key, &value, [0..led_here, from..tape.recorded()]);
                 }

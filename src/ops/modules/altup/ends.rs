@@ -33,6 +33,8 @@ pub(crate) struct Streams {
     scalar: Form,
     format: DType,
     shared: Rc<SharedKeys>,
+    /// There is one stream, and no more than the layers' own embedding.
+    one: bool,
 }
 
 impl Streams {
@@ -63,6 +65,7 @@ impl Streams {
             scalar: build.shapes.scalar,
             format: with.made_in,
             shared: Rc::default(),
+            one: altup.has_inputs_alone(),
         }
     }
 
@@ -71,10 +74,12 @@ impl Streams {
         &self.shared
     }
 
-    /// Factors that the modules register: of the embedding, of its projection, and of their sum.
-    pub fn buffers<'t>(&self, tape: &'t Tape) -> [Var<'t>; 3] {
-        ["scale of layer embeddings", "scale of the projection", "scale of layer inputs"]
-            .map(|name| tape.constant(name, self.scalar, self.format))
+    /// Factors that the modules register: of the embedding; where there are several streams, of its projection and of their sum too.
+    pub fn buffers<'t>(&self, tape: &'t Tape) -> impl Iterator<Item = Var<'t>> + use<'t> {
+        let (scalar, format) = (self.scalar, self.format);
+        let names = ["scale of layer embeddings", "scale of the projection", "scale of layer inputs"];
+        let registered = if self.one { 1 } else { names.len() };
+        names.into_iter().take(registered).map(move |name| tape.constant(name, scalar, format))
     }
 
     /// A factor in the format that a tensor is in: a copy, where the one that is registered is in another.
@@ -86,9 +91,12 @@ impl Streams {
         x.mul(factor)
     }
 
-    /// The projections of the model's embedding, scaled in place.
+    /// The projections of the model's embedding, scaled: in place, where the factor is registered.
     fn projected<'t>(&self, embedded: &Var<'t>) -> Var<'t> {
         let projected = self.projection.run(embedded);
+        if self.one {
+            return { projected }.apply(SCALE);
+        }
         if self.format == embedded.dtype() {
             return projected.in_place();
         }
@@ -97,19 +105,20 @@ impl Streams {
     }
 
     /// The inputs of all layers: of their own embedding, and of the model's.
-    pub fn of_layers<'t>(&self, embedded: &Var<'t>) -> Var<'t> {
+    pub fn of_layers<'t>(&self, embedded: &Var<'t>, ids: &Var<'t>) -> Var<'t> {
         let tape = embedded.tape();
         let [joint, apart, _] = self.inputs;
         tape.at(EMBEDDING_OF_LAYERS, sources::PYTORCH_AUTOGRAD);
-        // Ids that the table does not have become the first.
-        let ids = tape.constant("ids in the layers' table", self.ids, DType::Int64);
+        // Ids that the table does not have become the first, in models of several streams.
+        let ids = if self.one { ids.clone() } else { tape.constant("ids in the layers' table", self.ids, DType::Int64) };
         let own = tape.embedding(ids, self.table, joint);
         let own = self.scaled(own, "scale of layer embeddings").view(apart);
         tape.at("Inputs of the layers", sources::PYTORCH_AUTOGRAD);
         let projected = self.projected(embedded).view(apart);
         let projected = self.norm.run(&{ projected });
         let sum = projected.clone().add(own.clone());
-        self.scaled(sum, "scale of layer inputs").named("inputs of all layers")
+        let scaled = if self.one { { sum }.apply(SCALE) } else { self.scaled(sum, "scale of layer inputs") };
+        scaled.named("inputs of all layers")
     }
 
     /// The input of one layer.
@@ -132,6 +141,9 @@ impl Streams {
     /// All streams as one tensor, and each of them, which the model's `forward` holds until they are joined; to its end it holds the last
     /// projection.
     pub fn spread<'t>(&self, hidden: Var<'t>, held: &mut Vec<Var<'t>>) -> (Var<'t>, Vec<Var<'t>>) {
+        if self.one {
+            return (hidden, Vec::new());
+        }
         hidden.tape().at("Streams", sources::PYTORCH_AUTOGRAD);
         let size = self.size(&hidden);
         let mut streams = vec![hidden.clone()];
@@ -147,6 +159,9 @@ impl Streams {
 
     /// The mean of all streams; `before` is what [`Self::spread`] held.
     pub fn joined<'t>(&self, streams: Var<'t>, mut before: Vec<Var<'t>>) -> Var<'t> {
+        if self.one {
+            return streams;
+        }
         streams.tape().at("Streams", sources::PYTORCH_AUTOGRAD);
         let part = || streams.clone().slice(self.forms[1]);
         let size = self.size(&part());

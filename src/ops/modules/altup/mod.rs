@@ -8,6 +8,7 @@ mod attention;
 mod ends;
 mod feed;
 mod keys;
+mod with_input;
 
 use super::mlp::Activation;
 use super::norm::Norm;
@@ -21,6 +22,7 @@ pub(crate) use ends::EMBEDDING_OF_LAYERS;
 pub(super) use ends::Streams;
 use feed::FeedForward;
 pub(crate) use keys::{OfLayer, SharedKeys};
+pub(super) use with_input::WithInput;
 
 use super::FP32;
 
@@ -196,6 +198,13 @@ pub(super) struct Alternating {
 /// Names of the four norms.
 const NORMS: [&str; 4] = ["Input norm", "Post-attention norm", "Pre-feed-forward norm", "Post-feed-forward norm"];
 
+/// `x` after the norm of that number.
+fn normed<'t>(norms: &[Norm; 4], number: usize, x: &Var<'t>) -> Var<'t> {
+    let (Some(norm), Some(name)) = (norms.get(number), NORMS.get(number)) else { return x.clone() };
+    x.tape().at(name, sources::PYTORCH_AUTOGRAD);
+    norm.run(x)
+}
+
 impl Alternating {
     pub fn new(build: &Build<'_>, altup: &AltUp, keys: Keys) -> Self {
         let attention = Attention::new(build, keys);
@@ -209,9 +218,7 @@ impl Alternating {
     }
 
     fn norm<'t>(&self, number: usize, x: &Var<'t>) -> Var<'t> {
-        let (Some(norm), Some(name)) = (self.norms.get(number), NORMS.get(number)) else { return x.clone() };
-        x.tape().at(name, sources::PYTORCH_AUTOGRAD);
-        norm.run(x)
+        normed(&self.norms, number, x)
     }
 
     /// The streams with the block's own input in all but the first.

@@ -2,7 +2,7 @@
 
 use super::encoder::{embedding_width, has_own_width};
 use super::factors;
-use crate::config::RotaryTables;
+use crate::config::{BlockLayout, RotaryTables};
 use crate::ops::modules::{Build, half, keys};
 use crate::ops::tape::Form;
 use crate::ops::tensor::Dim;
@@ -12,6 +12,8 @@ use crate::stacks::RotationKernel;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Forms {
     pub positions: Form,
+    /// Of positions that rotary tables are made of.
+    pub numbers: Form,
     /// Of a buffer of all positions there are, and of what is part of something else.
     pub all_positions: Form,
     pub nothing: Form,
@@ -60,18 +62,24 @@ impl Forms {
         let chunk = build.loss().chunk_tokens(tokens, model.hidden_size, with.vocab_part().1).unwrap_or(tokens);
         let tables = model.family.modules().rotary_tables;
         let by_halves = tables == RotaryTables::Halves;
+        // Layers that see the whole text have tables as wide as their heads, where these are rotated to their end.
+        let whole = model.hybrid.as_ref().and_then(|hybrid| hybrid.other_heads.as_ref()).map(|other| other.head_dim);
+        let whole = whole.filter(|_| model.family.modules().block == BlockLayout::SandwichWithInput).unwrap_or(width);
         let of_grids = tables == RotaryTables::OfGrids;
-        let of_sequences = |width| if of_grids { tape.form([b, s, width]) } else { tape.form([s, width]) };
+        let own = of_grids || tables == RotaryTables::OfSequences;
+        let of_sequences = |width| if own { tape.form([b, s, width]) } else { tape.form([s, width]) };
         let shorter = Dim("seq_length - 1", with.seq_length.saturating_sub(1).max(1));
         let rotary = |width: u64| {
             let columns = Dim("rotated width", if by_halves { width / 2 } else { width });
-            [of_sequences(columns), tape.form([s, half(width)]), tape.form([half(width)])]
+            let halves = if of_grids { tape.form([s, half(width)]) } else { of_sequences(half(width)) };
+            [of_sequences(columns), halves, tape.form([half(width)])]
         };
         Self {
             positions: tape.form([s]),
+            numbers: if tables == RotaryTables::OfSequences { tape.form([b, s]) } else { tape.form([s]) },
             all_positions: tape.form([Dim("position_rows", model.position_rows.max(model.max_position_embeddings))]),
             nothing: tape.form([Dim("nothing", 0)]),
-            rotary: rotary(width),
+            rotary: rotary(whole),
             sliding_rotary: rotary(if model.family.modules().other_heads_rotate_whole { model.head_dim } else { width }),
             grids: of_grids.then(|| tape.form([Dim("grids", 3), b, s, half(width)])),
             by_halves,

@@ -72,7 +72,7 @@ impl Ends {
             return self.rotary_of_grids(tape, dtype, grids);
         }
         let by_halves = self.forms.by_halves;
-        let numbers = tape.constant("positions in fp32", self.forms.positions, FP32);
+        let numbers = tape.constant("positions in fp32", self.forms.numbers, FP32);
         let angles = tape.constant("angles", half, FP32);
         drop(numbers);
         if self.forms.complex {

@@ -169,9 +169,10 @@ fields! { $
     Streams("aup", "altup_num_inputs", "Residual streams")
         .whole(1..=64).step(1).optional()
         .structure(|model| optional(altup(model).map(|altup| altup.num_inputs))),
-    /// Inner width of the low-rank layer beside attention, where there are several streams.
+    /// Inner width of the low-rank layer beside attention, where there are several streams; 0:
+    /// layers have an embedding of their own and nothing else of this.
     LaurelRank("lrk", "laurel_rank", "Rank beside attention")
-        .whole(1..=SIZE).step(8).optional()
+        .whole(0..=SIZE).step(8).optional()
         .structure(|model| optional(altup(model).map(|altup| altup.laurel_rank))),
     /// Width of every layer's own embedding, where there are several streams.
     LayerInputWidth("pli", "hidden_size_per_layer_input", "Width of layer embeddings")
@@ -188,5 +189,15 @@ fields! { $
     SparseLayers("spl", "activation_sparsity_pattern", "Layers with sparse activations").layers()
         .structure(|model| {
             Value::Layers(altup(model).map_or(LayerSet::None, |altup| altup.sparse_layers.clone()))
+        }),
+    /// Tokens of a block of keys, where the indexer chooses blocks; empty: it chooses tokens.
+    IndexBlock("ixb", "index_block", "Block of the indexer")
+        .whole(1..=LENGTH).step(64).optional()
+        .structure(|model| optional(model.indexer().map(|indexer| indexer.block).filter(|block| *block > 0))),
+    /// Layers that read the keys and values of an earlier one have a feed-forward layer of twice
+    /// the width (Gemma 4's small models).
+    SharedKeysWider("skw", "double_wide_mlp", "Wider with shared keys").flag()
+        .structure(|model| {
+            Value::Flag(model.hybrid.as_ref().is_some_and(|hybrid| hybrid.double_wide_mlp))
         }),
 }
