@@ -12,6 +12,8 @@ use super::{LayerSet, ModelConfig};
 pub enum MixerKind {
     /// `MambaMixer`: a state space for every channel.
     Mamba,
+    /// `FalconMambaMixer`: the same with norms without a scale on step, input and output.
+    FalconMamba,
     /// `JambaMambaMixer`: the same with norms on step, input and output.
     Jamba,
     /// `Mamba2Mixer`: a state space for every head, with a gated norm behind it.
@@ -67,7 +69,7 @@ impl Mixer {
     /// Channels of the convolution, whose last tokens are kept.
     pub const fn conv_dim(&self) -> u64 {
         match self.kind {
-            MixerKind::Mamba | MixerKind::Jamba | MixerKind::Lfm2 => self.inner(),
+            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba | MixerKind::Lfm2 => self.inner(),
             MixerKind::Minimax => 0,
             _ => self.inner().saturating_add(self.keys().saturating_mul(2)),
         }

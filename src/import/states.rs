@@ -64,7 +64,7 @@ pub(super) fn mixer(
                 ..mixer
             };
         }
-        MixerKind::Mamba | MixerKind::Jamba => {
+        MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => {
             mixer.num_heads = channels(file, states, hidden)?;
             mixer.state_size = file.size_or(&states.names(KEY), MAX_SIZE, key)?;
             let rank = states.names(&["mamba_dt_rank", "time_step_rank"]);
@@ -167,7 +167,7 @@ fn channels(file: &mut Reader<'_>, states: States, hidden: u64) -> Result<u64, I
         return Ok(stated);
     }
     // Falcon Mamba's own file says `expand` 16 and means the width that it states beside.
-    if let (MixerKind::Mamba, Some(stated)) = (kind, file.peek("intermediate_size")) {
+    if let (MixerKind::Mamba | MixerKind::FalconMamba, Some(stated)) = (kind, file.peek("intermediate_size")) {
         file.without_effect(&["expand"]);
         file.asks("intermediate_size", stated.clone(), true);
         return whole("intermediate_size", stated, MAX_SIZE);

@@ -74,7 +74,9 @@ impl Scenario {
         let kind = (self.mode() != Mode::Serve).then(|| model.mixer().map(|mixer| mixer.kind)).flatten()?;
         let packages = match kind {
             MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::Minimax => "`fla` and `causal-conv1d`",
-            MixerKind::Mamba | MixerKind::Jamba | MixerKind::Mamba2 | MixerKind::FalconH1 => "`mamba-ssm` and `causal-conv1d`",
+            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba | MixerKind::Mamba2 | MixerKind::FalconH1 => {
+                "`mamba-ssm` and `causal-conv1d`"
+            }
             MixerKind::Lfm2 => "`causal-conv1d`",
         };
         let several = if kind == MixerKind::Qwen3Next {

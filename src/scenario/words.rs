@@ -95,7 +95,7 @@ words! {
     TokenDispatcher: AllGather = "allgather", AllToAll = "alltoall";
     HiddenAct: Silu = "silu", Gelu = "gelu", GeluNew = "gelu-new", GeluFast = "gelu-fast", QuickGelu = "quick-gelu",
         Relu = "relu", Relu2 = "relu2", Xielu = "xielu";
-    MixerKind: Mamba = "mamba", Jamba = "jamba", Mamba2 = "mamba2", FalconH1 = "falcon-h1", Qwen3Next = "qwen3-next",
+    MixerKind: Mamba = "mamba", FalconMamba = "falcon-mamba", Jamba = "jamba", Mamba2 = "mamba2", FalconH1 = "falcon-h1", Qwen3Next = "qwen3-next",
         KimiLinear = "kimi-linear", Minimax = "minimax", Lfm2 = "lfm2";
     Loss: OfStack = "stack", Transformers4 = "transformers-4", Trl = "trl", NotCompiled = "not-compiled",
         Cut = "cut", TorchtitanChunks = "torchtitan-chunks";

@@ -95,7 +95,9 @@ impl Sizes {
     fn projections(&self, kind: MixerKind) -> Vec<Weight> {
         let mut all = Vec::with_capacity(8);
         match kind {
-            MixerKind::Mamba | MixerKind::Jamba => all.extend(self.heads_of(["state input weight", "state gate weight"])),
+            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => {
+                all.extend(self.heads_of(["state input weight", "state gate weight"]))
+            }
             MixerKind::Mamba2 | MixerKind::FalconH1 => {
                 all.extend(self.heads_of(["state input weight", "state gate weight"]));
                 all.extend(self.keys_of(["state key weight", "state query weight"]));
@@ -135,7 +137,10 @@ impl Sizes {
         let mut all = Vec::with_capacity(10);
         let convolved = !matches!(kind, MixerKind::Minimax);
         let keyed = matches!(kind, MixerKind::Mamba2 | MixerKind::FalconH1 | MixerKind::Qwen3Next | MixerKind::KimiLinear);
-        let biased = matches!(kind, MixerKind::Mamba | MixerKind::Jamba | MixerKind::Mamba2 | MixerKind::FalconH1);
+        let biased = matches!(
+            kind,
+            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba | MixerKind::Mamba2 | MixerKind::FalconH1
+        );
         if convolved {
             all.push(("convolution of values", [self.inner, self.kernel]));
             all.extend(biased.then(|| vectors(["convolution's bias"], self.inner)).into_iter().flatten());
@@ -147,7 +152,7 @@ impl Sizes {
             }
         }
         match kind {
-            MixerKind::Mamba | MixerKind::Jamba => {
+            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => {
                 let across = [("step weight", self.rank), ("input weight", self.state), ("readout weight", self.state)];
                 all.extend(across.map(|(name, width)| (name, [width, self.inner])));
                 all.push(("wide step weight", [self.inner, self.rank]));
@@ -205,7 +210,12 @@ const fn products(kind: MixerKind) -> f64 {
     match kind {
         MixerKind::Qwen3Next | MixerKind::KimiLinear => 3.0,
         MixerKind::Lfm2 => 0.0,
-        MixerKind::Mamba | MixerKind::Jamba | MixerKind::Mamba2 | MixerKind::FalconH1 | MixerKind::Minimax => 2.0,
+        MixerKind::Mamba
+        | MixerKind::FalconMamba
+        | MixerKind::Jamba
+        | MixerKind::Mamba2
+        | MixerKind::FalconH1
+        | MixerKind::Minimax => 2.0,
     }
 }
 
@@ -274,6 +284,7 @@ impl State {
             MixerKind::Lfm2 => return,
             MixerKind::Minimax => sizes.head,
             MixerKind::Mamba
+            | MixerKind::FalconMamba
             | MixerKind::Jamba
             | MixerKind::Mamba2
             | MixerKind::FalconH1

@@ -46,6 +46,12 @@ impl Var<'_> {
         self.binary(other, Rule::Sub, "difference", form, [false; 2])
     }
 
+    /// `a · b` in a shape that both are repeated to: each is saved if the other wants a gradient.
+    pub fn outer(self, other: Self, form: Form) -> Self {
+        let saves = [other.node != NONE, self.node != NONE];
+        self.binary(other, Rule::Mul, "product", form, saves)
+    }
+
     /// `solve_triangular(a, b)`: saves matrix and result, which lies in columns where it has several matrices in a row (`columns`).
     pub fn solved(self, other: Self, columns: bool) -> Self {
         let (tape, form, dtype) = (self.tape, other.form, other.dtype);

@@ -121,7 +121,8 @@ impl Var<'_> {
         self.unary(Rule::Pass, Save::Nothing, "sum", (to, dtype))
     }
 
-    fn saves(&self, other: &Self) {
+    /// Saves another tensor for the backward of the node that made this one.
+    pub fn saves(&self, other: &Self) {
         self.tape.state.borrow_mut().save(self.node, other.storage);
     }
 }

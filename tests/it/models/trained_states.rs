@@ -22,6 +22,9 @@ const ROWS: &[&str] = &[
     include_str!("../../data/measured/mamba2.jsonl"),
     include_str!("../../data/measured/olmo_hybrid.jsonl"),
     include_str!("../../data/measured/falcon_h1.jsonl"),
+    include_str!("../../data/measured/mamba.jsonl"),
+    include_str!("../../data/measured/falcon_mamba.jsonl"),
+    include_str!("../../data/measured/jamba.jsonl"),
 ];
 
 fn rows(text: &str) -> impl Iterator<Item = Value> {

@@ -309,6 +309,10 @@ const CHOICES_SINCE: &[&str] = &[
     "fle=rowwise-with-gw-hp",
     "fam=qwen2vl",
     "fam=qwen3vl",
+    "fam=mamba",
+    "fam=falcon-mamba",
+    "fam=jamba",
+    "mx=falcon-mamba",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left

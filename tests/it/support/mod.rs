@@ -255,7 +255,7 @@ fn mixer_parameters(h: u64, mixer: &Mixer) -> u64 {
     let (values, state) = (n * p, mixer.state_size);
     let keys = mixer.num_key_heads * state;
     match mixer.kind {
-        MixerKind::Mamba => values * (3 * h + c + 2 * rank + 3 * state + 3),
+        MixerKind::Mamba | MixerKind::FalconMamba => values * (3 * h + c + 2 * rank + 3 * state + 3),
         MixerKind::Jamba => values * (3 * h + c + 2 * rank + 3 * state + 3) + rank + 2 * state,
         MixerKind::Mamba2 => (3 * values + 2 * keys + n) * h + (values + 2 * keys) * (c + 1) + 3 * n + values,
         MixerKind::FalconH1 => (3 * values + 2 * keys + n) * h + (values + 2 * keys) * (c + 1) + 3 * n,

@@ -4,14 +4,18 @@ mod chunk_scan;
 mod delta;
 mod delta_rule;
 mod gated_norm;
+mod mamba;
 mod mamba2;
 mod short_conv;
+mod token_scan;
+mod turns;
 
 use super::Build;
 use super::state::State;
 use crate::config::{Mixer, MixerKind};
 use crate::ops::tape::{Tape, Var};
 use delta::Delta;
+use mamba::Mamba;
 use mamba2::Mamba2;
 use short_conv::ShortConv;
 
@@ -24,6 +28,8 @@ pub(super) enum Mixing {
     ShortConv(ShortConv),
     /// Linear attention by the gated delta rule.
     Delta(Box<Delta>),
+    /// A state space for every channel.
+    Mamba(Box<Mamba>),
     /// A state space for every head.
     Mamba2(Box<Mamba2>),
 }
@@ -37,7 +43,8 @@ impl Mixing {
             MixerKind::Lfm2 => Self::ShortConv(ShortConv::new(build, mixer)),
             MixerKind::Qwen3Next => Self::Delta(Box::new(Delta::new(build, mixer))),
             MixerKind::Mamba2 | MixerKind::FalconH1 => Self::Mamba2(Box::new(Mamba2::new(build, mixer))),
-            MixerKind::Mamba | MixerKind::Jamba | MixerKind::KimiLinear | MixerKind::Minimax => counted(),
+            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => Self::Mamba(Box::new(Mamba::new(build, mixer))),
+            MixerKind::KimiLinear | MixerKind::Minimax => counted(),
         }
     }
 
@@ -55,6 +62,7 @@ impl Mixing {
             }
             Self::ShortConv(layer) => Some(layer.run(tape, x)),
             Self::Delta(layer) => Some(layer.run(tape, x)),
+            Self::Mamba(layer) => Some(layer.run(tape, x)),
             Self::Mamba2(layer) => Some(layer.run(tape, x)),
         }
     }

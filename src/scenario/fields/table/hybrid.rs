@@ -27,6 +27,8 @@ fields! { $
         .choice(&[
             option("none", "None", "Every layer keeps keys and values."),
             option("mamba", "Mamba", "A state space for every channel."),
+            option("falcon-mamba", "Mamba of Falcon Mamba",
+                "A state space for every channel, with norms without a scale."),
             option("jamba", "Mamba of Jamba", "A state space for every channel, with norms."),
             option("mamba2", "Mamba 2", "A state space for every head."),
             option("falcon-h1", "Mamba 2 of Falcon-H1",
