@@ -50,7 +50,17 @@ impl Rank<'_> {
             let tensors = self.norm_tensors([always(self.hidden("last block's output"))]);
             step("Final norm", Module::Rest).with(tensors).with([self.residual_gradient()]).norms(self.hidden_bytes(), 1)
         };
-        has(&list.head, "Final norm").then(norm).into_iter().chain([self.output_layer(), self.loss()]).collect()
+        let ends = [self.output_layer(), self.loss()];
+        let transform = self.model.encoder.filter(|encoder| encoder.head_transform).map(|_| self.head_transform());
+        has(&list.head, "Final norm").then(norm).into_iter().chain(transform).chain(ends).collect()
+    }
+
+    /// The square matrix before an encoder's head.
+    fn head_transform(&self) -> Step {
+        let (rows, width, of) = (self.all(), self.h(), Operands::Weight);
+        let product = Product { count: 1, at_once: 1, rows: count(rows), columns: width.1, depth: width.1, of, narrow: false };
+        let step = step("Layer before the output head", Module::Rest).with([self.weight("dense weight", [width, width])]);
+        step.multiplies(product, self)
     }
 
     /// The output layer, Megatron-Core's own: its weight's gradient, or the dummy in its place, is made anew each time.

@@ -17,11 +17,13 @@ use headroom::units::to_f64;
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// Every model of the catalog, as it is and with the modules of each other family that has its shape.
+/// Every model of the catalog, as it is and, but for encoders, with the modules of each other family that has its shape: encoders'
+/// families have matrices of their own beside their blocks'.
 fn models() -> impl Iterator<Item = ModelConfig> {
     catalog::models().iter().map(|row| &row.config).flat_map(|model| {
         let as_family = |family| ModelConfig { family, ..model.clone() };
-        let others = headroom::models::families().map(as_family).filter(|other| other.family_of_shape() == other.family);
+        let others = headroom::models::families().filter(|_| model.encoder.is_none()).map(as_family);
+        let others = others.filter(|other| other.family_of_shape() == other.family);
         std::iter::once(model.clone()).chain(others)
     })
 }
@@ -64,7 +66,7 @@ fn over_state(mixer: &Mixer) -> f64 {
 
 /// FLOPs of both ends: `2 · rows · h · v` for the head. Where embedding and head are narrower than the blocks, all tokens are multiplied
 /// with two more matrices; a score has one column in place of the vocabulary. Several residual streams have matrices that make them, and
-/// what makes the layers' own inputs of the embedding.
+/// what makes the layers' own inputs of the embedding. An encoder's head stands behind a square matrix.
 fn of_ends(with: &Lowering) -> f64 {
     let (model, tokens) = (with.model, to_f64(with.seq_length) * to_f64(with.micro_batch_size));
     let rows = if with.training { tokens } else { to_f64(with.concurrent_sequences) };
@@ -75,7 +77,9 @@ fn of_ends(with: &Lowering) -> f64 {
         let inputs = model.num_hidden_layers * altup.hidden_size_per_layer_input;
         model.hidden_size * (inputs + 2 * (altup.num_inputs - 1) * model.hidden_size)
     });
-    2.0 * rows * to_f64(width) * to_f64(columns) + 2.0 * tokens * to_f64(beside + streams)
+    let transformed = !with.tuning.objective.scores() && model.encoder.is_some_and(|encoder| encoder.head_transform);
+    let transform = if transformed { model.hidden_size * model.hidden_size } else { 0 };
+    2.0 * rows * to_f64(width) * to_f64(columns) + 2.0 * tokens * to_f64(beside + streams + transform)
 }
 
 /// `2 · b · s · (weights that a token meets) + 2 · b · s · c · a · (d + d of values)` in each block, and those of both ends; `c` are the

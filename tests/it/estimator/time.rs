@@ -79,7 +79,9 @@ fn products_are_those_of_the_modules() {
         let all = f64::from(u32::try_from(config.num_hidden_layers).expect("a count"));
         let vocabulary = config.vocab_size.next_multiple_of(128);
         // Megatron-LM pads the vocabulary.
-        let head = flops(&ours.head) / to_f64(vocabulary) * to_f64(config.vocab_size);
+        let of_padded = |step: &ops::megatron::Step| if step.op.name == "Output layer" { to_f64(vocabulary) } else { 1.0 };
+        let of_whole = |step: &ops::megatron::Step| if step.op.name == "Output layer" { to_f64(config.vocab_size) } else { 1.0 };
+        let head: f64 = ours.head.iter().map(|step| flops(std::slice::from_ref(step)) / of_padded(step) * of_whole(step)).sum();
         let total = flops(&ours.dense) * (all - sparse) + flops(&ours.experts) * sparse + head;
         let beside = |block: &[ops::Op]| {
             let are_beside = block.iter().filter(|op| op.attention_core || op.name == "Shared experts' gate");

@@ -114,6 +114,7 @@ const RECORDED_ANEW: &[(&str, &str)] = &[
     ("m=codestral-mamba", STATES),
     ("m=nemotron-nano-9b-v2", STATES),
     ("m=granite4-", GRANITE_4),
+    ("prec=fp32", "time: products of fp32 run without TF32, as PyTorch's do unless they are allowed to"),
     ("do=tune", "FLOPs: adapters' products are counted, and a score's head has one column in place of the vocabulary"),
 ];
 const OWN: &str = "modules of its own, which rows of the memory tracker meet to the byte; no longer assumed";
@@ -313,6 +314,10 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=falcon-mamba",
     "fam=jamba",
     "mx=falcon-mamba",
+    "fam=gemma4",
+    "fam=telechat",
+    "fam=minimax-m3",
+    "fam=modernbert-decoder",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left
