@@ -187,6 +187,8 @@ pub struct Further {
     pub name: &'static str,
     /// Every block has them, rather than the model.
     pub in_blocks: bool,
+    /// How often they are there.
+    pub times: Extent,
     /// Their shape, of two dimensions at most.
     pub shape: [Extent; 2],
 }
@@ -217,21 +219,31 @@ pub enum Extent {
 impl Further {
     /// A matrix of every block.
     pub const fn in_blocks(name: &'static str, shape: [Extent; 2]) -> Self {
-        Self { name, in_blocks: true, shape }
+        Self { name, in_blocks: true, times: Extent::Of(1), shape }
     }
 
     /// A vector of every block.
     pub const fn vector_in_blocks(name: &'static str, width: Extent) -> Self {
-        Self { name, in_blocks: true, shape: [width, Extent::Of(1)] }
+        Self { name, in_blocks: true, times: Extent::Of(1), shape: [width, Extent::Of(1)] }
     }
 
     /// A matrix of the model.
     pub const fn of_model(name: &'static str, shape: [Extent; 2]) -> Self {
-        Self { name, in_blocks: false, shape }
+        Self { name, in_blocks: false, times: Extent::Of(1), shape }
+    }
+
+    /// Matrices of the model.
+    pub const fn times(times: Extent, name: &'static str, shape: [Extent; 2]) -> Self {
+        Self { name, in_blocks: false, times, shape }
+    }
+
+    /// Vectors of the model.
+    pub const fn vectors(times: Extent, name: &'static str, width: Extent) -> Self {
+        Self { name, in_blocks: false, times, shape: [width, Extent::Of(1)] }
     }
 
     /// A vector of the model.
     pub const fn vector_of_model(name: &'static str, width: Extent) -> Self {
-        Self { name, in_blocks: false, shape: [width, Extent::Of(1)] }
+        Self { name, in_blocks: false, times: Extent::Of(1), shape: [width, Extent::Of(1)] }
     }
 }

@@ -17,6 +17,7 @@ mod precision;
 mod run;
 mod schedule;
 mod shape;
+mod source;
 mod speed;
 mod tower;
 mod tuning;
@@ -42,6 +43,7 @@ pub use run::{AttentionKernel, Dispatch, Evaluation, LengthMix, Loss, Recompute,
 pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work};
 pub use shape::{ExpertsRule, LayersOfStates, ShapeRule};
 pub use speed::{Narrow, Overlap, ProductFormat, Speed};
+pub use source::Source;
 pub use tower::{Tower, TowerBuffer, TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes};
 pub use tuning::{BaseFormat, Method, Objective, Rollout, Targets, Tuning};
 

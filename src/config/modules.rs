@@ -98,6 +98,10 @@ pub struct Modules {
     pub takes_prefix: bool,
     /// Choices that encoders alone have.
     pub encoder: EncoderModules,
+    /// The modules of an encoder beside the decoder; `None`: there is none, or it has the decoder's.
+    pub source: Option<&'static Self>,
+    /// A buffer of one number for each token is added to logits (`final_logits_bias`).
+    pub adds_buffer_to_logits: bool,
     /// The library's plan for tensor parallelism (`base_model_tp_plan`), if it has one.
     pub tensor_plan: Option<TensorPlan>,
     /// The shapes that the modules can take; `None`: any.
@@ -156,6 +160,8 @@ impl Modules {
         splits_tokens: true,
         takes_prefix: true,
         encoder: EncoderModules::PLAIN,
+        source: None,
+        adds_buffer_to_logits: false,
         tensor_plan: Some(TensorPlan::PLAIN),
         shape: Some(ShapeRule::PLAIN),
         measured: Measured { written_out: true, fused_kernels: false, tensor_parallel: false },

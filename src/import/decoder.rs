@@ -115,6 +115,7 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
     }
     tell_implied(file, kind, &config);
     encoder(file, kind, &mut config)?;
+    super::source::source(file, kind, &mut config)?;
     hybrid(file, kind, &mut config)?;
     other_heads(file, kind, &mut config)?;
     super::indexer::indexer(file, kind, &mut config)?;

@@ -7,6 +7,7 @@ mod encoder;
 mod forms;
 mod loss;
 mod parts;
+mod source;
 mod tables;
 
 use std::cell::Cell;
@@ -16,6 +17,7 @@ pub(crate) use chunks::AroundLoss;
 use encoder::{OfEncoder, Transform};
 use forms::Forms;
 use parts::PartOfLoss;
+use source::OfSource;
 
 use super::adapter::{Past, Prefix, Prompt};
 use super::altup::{OfLayer, SharedKeys, Streams};
@@ -46,6 +48,8 @@ pub(crate) struct Embedded<'t> {
     ids: Var<'t>,
     /// Residual streams, which it holds until they are joined.
     streams: Vec<Var<'t>>,
+    /// The decoder's input, while its encoder runs.
+    moved: Option<Var<'t>>,
 }
 
 /// Embedding, tables, final norm, head and loss.
@@ -76,6 +80,10 @@ pub(crate) struct Ends {
     loss: LossKernel,
     /// Shapes of parts of each sequence that have logits of their own.
     parts: Vec<PartOfLoss>,
+    /// The ends of an encoder beside the decoder.
+    source: Option<Box<OfSource>>,
+    /// The buffer that is added to logits.
+    logits_buffer: Cell<Option<Kept>>,
     /// A vision tower, of which forward sees nothing while no image is in the texts.
     tower: Option<Tower>,
     /// The stack's own model.
@@ -165,13 +173,21 @@ impl Ends {
     ///
     /// A pipeline stage has `first` with the embedding and `last` with head and loss; the last one keeps a copy of a tied embedding.
     pub fn new(build: &Build<'_>, first: bool, last: bool) -> Self {
+        Self::with_embedding(build, (first, last), None)
+    }
+
+    /// The same with an embedding that is declared already, if there is one.
+    fn with_embedding(build: &Build<'_>, (first, last): (bool, bool), shared: Option<Param>) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let modules = model.family.modules();
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let own = own_width(build);
         let holds = first || (last && model.tie_word_embeddings);
         let frozen = tape.freeze(with.tuning.freezes_embedding());
-        let embedding = if holds { build.parameter("token embedding", [with.vocab_part(), own]) } else { 0 };
+        let declared = || if holds { build.parameter("token embedding", [with.vocab_part(), own]) } else { 0 };
+        let embedding = shared.unwrap_or_else(declared);
+        let source = if first { OfSource::new(build, embedding) } else { None };
+        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let learned = first && model.position_embedding == PositionEmbedding::Learned && model.position_rows > 0;
         let places = encoder::embedding_width(build);
         let positions =
@@ -203,6 +219,8 @@ impl Ends {
             forms: Forms::new(build),
             loss: build.loss(),
             parts: PartOfLoss::all(build),
+            source,
+            logits_buffer: Cell::default(),
             tower: model.tower.filter(|_| first),
             own_model: build.kernels().is_own_model,
             rotary: model.position_embedding == PositionEmbedding::Rotary
@@ -313,7 +331,12 @@ impl Ends {
         let [first, second] = [self.forms.rotary[2], self.forms.sliding_rotary[2]];
         let again = again.then(|| rotary(second)).flatten();
         let rotary = rotary(first).into_iter().chain(again).flatten();
-        rotary.chain(scale).chain(streams).chain(positions).chain(tower).collect()
+        let source = self.source.iter().flat_map(|source| source.buffers(tape));
+        let of_logits = self.modules.adds_buffer_to_logits && self.last;
+        let of_logits = of_logits.then(|| tape.constant("bias of logits", self.forms.words, self.received));
+        self.logits_buffer.set(of_logits.as_ref().map(Var::kept));
+        let ends = rotary.chain(scale).chain(streams).chain(positions).chain(tower);
+        ends.chain(source).chain(of_logits).collect()
     }
 
     /// Keys and values of every layer, where some are learned; peft's `forward` holds them until the loss is there.
@@ -322,7 +345,7 @@ impl Ends {
     }
 
     /// Embedded tokens, and the tables of the step.
-    pub fn embed<'t>(&self, tape: &'t Tape, ids: &Var<'t>) -> Embedded<'t> {
+    fn embedded<'t>(&self, tape: &'t Tape, ids: &Var<'t>) -> Embedded<'t> {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let whole = self.shapes.all_tokens.unwrap_or(self.shapes.hidden);
         let form = self.projections.map_or(whole, |[_, out]| out.form);
@@ -425,7 +448,7 @@ impl Ends {
                     head.run(&hidden).named("scores").reduce(self.shapes.scalar)
                 } else {
                     match self.loss {
-                        LossKernel::FullLogits if self.bidirectional => self.of_all_tokens(tape, (hidden, ids), head),
+                        LossKernel::FullLogits if self.bidirectional || self.source.is_some() => self.of_all_tokens(tape, (hidden, ids), head),
                         LossKernel::InChunks { .. } => self.chunked(tape, &hidden, head),
                         LossKernel::InTiles { tokens, columns } => self.in_tiles(tape, hidden, head, [tokens, columns]),
                         LossKernel::OfParts { .. } => self.of_parts(tape, hidden, head),

@@ -43,6 +43,7 @@ use crate::units::DType;
 use adapter::{Adapter, quantised};
 
 pub(crate) use super::division::Part;
+pub(crate) use attention_core::CROSSES;
 pub(crate) use altup::{EMBEDDING_OF_LAYERS, OfLayer, SharedKeys};
 pub(crate) use decoder::cached;
 pub(crate) use ends::{AroundLoss, Ends};
@@ -67,15 +68,24 @@ pub(crate) fn kind(model: &ModelConfig, tuning: &Tuning, layer: u64) -> (LayerKi
 pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     let (model, kind) = (build.model(), build.model().kind_of(layer));
     let before = build.tape.freeze(build.with.tuning.freezes_block(layer));
-    let block = if kind.other_heads {
+    let block = if kind.source {
+        let model = model.of_layers(kind);
+        whole_block(&Build::again(build.tape, &build.with.of_source(&model)), layer)
+    } else if kind.other_heads {
         // Layers with heads of their own have other shapes.
         let model = model.of_layers(kind);
-        block_of(&Build::again(build.tape, &Lowering { model: &model, ..*build.with }), layer)
+        whole_block(&Build::again(build.tape, &Lowering { model: &model, ..*build.with }), layer)
     } else {
-        block_of(build, layer)
+        whole_block(build, layer)
     };
-    further::declare(build, true);
     build.tape.freeze(before);
+    block
+}
+
+/// A block with the parameters that are counted beside it.
+fn whole_block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
+    let block = block_of(build, layer);
+    further::declare(build, true);
     block
 }
 
@@ -219,9 +229,9 @@ impl<'a> Build<'a> {
 
     /// How the loss is computed. Kernels that join head and loss are made for the next token; an encoder's logits are written.
     pub const fn loss(&self) -> LossKernel {
-        match self.model().encoder {
-            Some(_) => LossKernel::FullLogits,
-            None => self.with.loss.kernel(self.with.stack),
+        match (self.model().encoder, self.model().source) {
+            (Some(_), _) | (_, Some(_)) => LossKernel::FullLogits,
+            (None, None) => self.with.loss.kernel(self.with.stack),
         }
     }
 

@@ -43,6 +43,8 @@ pub(super) struct Forms {
     pub sequences: Form,
     /// `[b, s, 4]`.
     pub boxes: Form,
+    /// `[1, v]`.
+    pub words: Form,
     /// `[b, h]`.
     pub pooled: Form,
     /// `[b, s, e]`, where an encoder's embedding has a width of its own.
@@ -91,6 +93,7 @@ impl Forms {
             padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
             sequences: tape.form([b]),
             boxes: tape.form([b, s, Dim("edges", 4)]),
+            words: tape.form([Dim("one", 1), with.vocab_part()]),
             pooled: tape.form([b, with.h()]),
             embedded: has_own_width(build).then(|| tape.form([b, s, embedding_width(build)])),
         }
