@@ -79,8 +79,8 @@ fn step<'t>(tape: &'t Tape, modules: &Modules<'t>, head: u16) {
     let mut outputs = None;
     let hands_on = with.model.family.modules().shares_indexed_tokens;
     for ((layer, block), tag) in blocks.iter().zip(1..) {
-        embedded = ends.turn(tape, embedded, (*layer, &ids));
         tape.begin(When::Forward, tag, Kind::Activation);
+        embedded = ends.turn(tape, embedded, (*layer, &ids));
         let tables = &embedded.tables[usize::from(with.model.sliding_layers.contains(*layer))];
         let tables = Tables {
             past: cached.first().cloned(),

@@ -2,7 +2,7 @@
 
 use super::{
     ENCODER_COUNTED, ENCODER_ELSEWHERE, ENCODER_RUNS_ONCE, FrameworkRule, INDEXED_BY_MASKS, LAYERS_ELSEWHERE, SHARED_IN_SHARDS,
-    STATES_OTHERWISE, STREAMS_IN_STAGES, STREAMS_TUNED, TOWER_ELSEWHERE, encoders, towers,
+    SOURCE_COUNTED, SOURCE_ELSEWHERE, STATES_OTHERWISE, STREAMS_IN_STAGES, STREAMS_TUNED, TOWER_ELSEWHERE, encoders, towers,
 };
 use crate::config::{AttentionKernel, Job, TrainingRun};
 
@@ -18,6 +18,8 @@ pub(super) fn forbidden(job: &Job, run: &TrainingRun, forbid: &mut Forbid<'_>) {
     forbid(is_encoder && !encoders::runs(job, run), &|| Some(&ENCODER_ELSEWHERE));
     forbid(is_encoder && !encoders::runs_again(job, run), &|| Some(&ENCODER_RUNS_ONCE));
     forbid(is_encoder && !model.family.modules().encoder.trains, &|| Some(&ENCODER_COUNTED));
+    forbid(model.source.is_some() && !encoders::run_beside(job, run), &|| Some(&SOURCE_ELSEWHERE));
+    forbid(model.source.is_some() && !model.family.modules().encoder.trains, &|| Some(&SOURCE_COUNTED));
     forbid(model.shares_blocks() && layout.sharding.shards_parameters(), &|| Some(&SHARED_IN_SHARDS));
     forbid(model.tower.is_some() && !towers::are_held(job, run), &|| Some(&TOWER_ELSEWHERE));
     let streams = model.altup().is_some() || model.indexer().is_some();

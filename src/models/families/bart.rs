@@ -7,8 +7,10 @@ use crate::models::prelude::*;
 const BLOCKS: Modules = Modules {
     block: BlockLayout::OwnOrder,
     feed_forward: FeedForwardStyle::InLine,
+    embedding_scale: EmbeddingScale::Number,
     softmax_in_fp32: false,
     norms_follow_without_final: true,
+    hands_on_positions: false,
     splits_tokens: false,
     takes_prefix: false,
     tensor_plan: None,
@@ -49,5 +51,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     embedding_norm: true,
     final_norm: false,
     source: Some(SourceKeys::encoder(12, 16, 4096)),
+    not_looked_at: &["encoder_layerdrop", "decoder_layerdrop"],
     ..FamilySpec::CLASSIC
 };

@@ -431,6 +431,8 @@ impl Ends {
         match &self.head {
             Some(head) => {
                 let ids = embedded.ids.clone();
+                // What the model's `forward` returns has the encoder's states, too.
+                let _states = embedded.tables[0].source.clone();
                 let hidden = self.last_norm(tape, embedded, outputs);
                 // The task's `forward` holds the encoder's output.
                 let _output = self.own.transform.is_some().then(|| hidden.clone());

@@ -62,10 +62,11 @@ with FakeTensorMode(allow_non_fake_inputs=True):
     if run["recompute"] == "full":
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     ids = torch.zeros(run["micro_batch_size"], run["seq_length"], dtype=torch.int64)
+    source = torch.zeros(run["micro_batch_size"], run["source_length"], dtype=torch.int64) if "source_length" in run else ids
     autocast = torch.autocast("cpu", torch.bfloat16) if run["precision"] == "amp_bf16" else contextlib.nullcontext()
     with Followed() as followed:
         with autocast:
-            loss = model(input_ids=ids, labels=ids).loss
+            loss = model(input_ids=source, labels=ids).loss
         loss.backward()
 print("bytes at the peak, without the model and its inputs:", followed.peak)
 for call, size, operator, form, dtype in followed.at_peak:

@@ -41,6 +41,23 @@ pub fn held_by_hooks(job: &Job) -> Option<u64> {
     blocks.map(|stretch| stretch.peak.into_iter().map(|bytes| bytes.0).sum::<u64>() + held).max()
 }
 
+/// The peak where the tracker's hooks hold gradients of a decoder's blocks; `None` of models without an encoder beside the decoder.
+///
+/// Every block of the decoder takes hidden states and the encoder's last states. The tracker waits for the gradients of both, and the
+/// latter is there when the whole decoder is through: until then it holds the gradient of each block's input.
+pub fn held_beside_source(job: &Job) -> Option<u64> {
+    let run = job.training()?;
+    let model = job.model();
+    let source = model.source?;
+    let bits = if run.precision == TrainingPrecision::Bf16Pure { 16 } else { 32 };
+    let each = job.micro_batch_size() * run.seq_length * model.hidden_size * bits / 8;
+    let timeline = estimate(job).timeline?;
+    let blocks = timeline.stretches.iter().filter(|stretch| stretch.phase == Phase::Backward);
+    let of_decoder = blocks.filter_map(|stretch| Some((stretch.layer?, stretch.peak))).filter(|(at, _)| *at >= source.layers);
+    let held = |at: u64| model.num_hidden_layers - at - u64::from(at > source.layers);
+    of_decoder.map(|(at, peak)| peak.into_iter().map(|bytes| bytes.0).sum::<u64>() + held(at) * each).max()
+}
+
 /// Encoders whose blocks have no modules that take a half's output and the residual.
 const ADD_RESIDUALS_THEMSELVES: [&str; 8] =
     ["distilbert", "eurobert", "nomic_bert", "gte", "jina_embeddings_v3", "modernbert", "mpnet", "albert"];
