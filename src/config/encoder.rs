@@ -200,6 +200,8 @@ pub enum Extent {
     Of(u64),
     /// `hidden_size`.
     Hidden,
+    /// `intermediate_size`.
+    Inner,
     /// `num_attention_heads`.
     Heads,
     /// The width of a head.

@@ -1,9 +1,11 @@
 //! The encoder beside a decoder.
 
 use super::ImportError;
+use super::decoder::{LAYERS, named_activation};
 use super::encoder::own_size;
-use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of};
-use crate::config::{ModelConfig, OWN_SIZES, Source};
+use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of, whole};
+use super::value::Value;
+use crate::config::{MlpKind, ModelConfig, OWN_SIZES, Source};
 use crate::models::FamilySpec;
 
 /// The encoder beside a decoder of that kind: its blocks stand before the decoder's.
@@ -39,6 +41,39 @@ pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
         vocab_size,
         own,
     });
+    if !keys.feed_forward.is_empty() {
+        feed_forward(file, keys.feed_forward, config)?;
+    }
     (keys.finish)(config);
+    Ok(())
+}
+
+/// Blocks of a decoder that is as deep as its encoder where the file does not say how deep it is.
+pub(super) fn layers_of_decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<Option<u64>, ImportError> {
+    let Some(keys) = kind.source.filter(|keys| keys.deep) else { return Ok(None) };
+    let (key, default) = keys.layers;
+    let layers = file.peek(key).map_or(Ok(default), |value| whole(key, value, MAX_LAYERS))?;
+    file.size_or_derived(kind.names_of(LAYERS), layers, "As many as the encoder has.").map(Some)
+}
+
+/// The feed-forward layer by one word: an activation function, with `gated-` before it where another matrix gates it.
+fn feed_forward(file: &mut Reader<'_>, default: &str, config: &mut ModelConfig) -> Result<(), ImportError> {
+    const KEY: &str = "feed_forward_proj";
+    let word = match file.peek(KEY) {
+        Some(Value::Text(word)) => word.clone(),
+        Some(other) => return Err(ImportError::wrong_type(KEY, "text", other)),
+        None => default.to_owned(),
+    };
+    file.without_effect(&[KEY, "is_gated_act", "dense_act_fn"]);
+    file.asks(KEY, Value::Text(word.clone()), file.has(KEY));
+    let (mlp, act) = match word.strip_prefix("gated-") {
+        // The library takes this word for another function than the name says.
+        Some("gelu") => (MlpKind::Gated, "gelu_new"),
+        Some(act) => (MlpKind::Gated, act),
+        None => (MlpKind::Plain, word.as_str()),
+    };
+    let unknown = || ImportError::not_modelled(format!("an activation function that is not known (feed_forward_proj: {word})"));
+    config.mlp = mlp;
+    config.hidden_act = named_activation(act).ok_or_else(unknown)?;
     Ok(())
 }

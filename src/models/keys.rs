@@ -18,6 +18,10 @@ pub(crate) struct SourceKeys {
     pub vocab: Option<Key>,
     /// Heads are as wide as the decoder's, rather than the hidden size shared out.
     pub heads_of_decoder: bool,
+    /// The decoder has as many blocks as the encoder where its key says nothing.
+    pub deep: bool,
+    /// The feed-forward layer where `feed_forward_proj` says nothing; empty: there is no such key.
+    pub feed_forward: &'static str,
     /// Sets what follows from other sizes.
     pub finish: fn(&mut ModelConfig),
 }
@@ -33,6 +37,8 @@ impl SourceKeys {
             positions: None,
             vocab: None,
             heads_of_decoder: true,
+            deep: false,
+            feed_forward: "",
             finish: |_| {},
         }
     }

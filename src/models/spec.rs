@@ -395,8 +395,12 @@ impl FamilySpec {
 
     /// The names of a size that this kind's files have: all that there are for older kinds and for unknown ones, else the library's own.
     pub fn names_of<'a>(&self, keys: &'a [&'static str]) -> &'a [&'static str] {
+        if self.older_names { keys } else { self.own_names_of(keys).get(..).filter(|own| *own != keys).or_else(|| keys.get(..1)).unwrap_or(keys) }
+    }
+
+    /// The names of a size that are this kind's alone, or all that there are.
+    pub fn own_names_of<'a>(&self, keys: &'a [&'static str]) -> &'a [&'static str] {
         let usual = keys.first();
-        let own = self.own_names.iter().find(|(name, _)| Some(name) == usual);
-        own.map_or_else(|| if self.older_names { keys } else { keys.get(..1).unwrap_or(keys) }, |(_, own)| *own)
+        self.own_names.iter().find(|(name, _)| Some(name) == usual).map_or(keys, |(_, own)| *own)
     }
 }

@@ -25,6 +25,13 @@ const BLOCKS: Modules = Modules {
     ..Modules::PLAIN
 };
 
+/// Choices of the encoder.
+pub(super) const SOURCE: Modules = Modules {
+    position_ids: PositionIds::FromTokens,
+    encoder: EncoderModules { buffers: PositionBuffers::None, embeds_in_module: false, ..EncoderModules::PLAIN },
+    ..BLOCKS
+};
+
 /// `bart`.
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["bart"],
@@ -35,11 +42,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 140, word: "bart", label: "BART" },
         position_ids: PositionIds::BesideMask,
         adds_buffer_to_logits: true,
-        source: Some(&Modules {
-            position_ids: PositionIds::FromTokens,
-            encoder: EncoderModules { buffers: PositionBuffers::None, embeds_in_module: false, ..EncoderModules::PLAIN },
-            ..BLOCKS
-        }),
+        source: Some(&SOURCE),
         ..BLOCKS
     },
     own_names: DECODER,

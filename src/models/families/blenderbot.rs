@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "blenderbot",
         choice: FamilyChoice { rank: 144, word: "blenderbot", label: "Blenderbot" },
+        source: Some(&Modules { position_ids: PositionIds::Counted, ..super::bart::SOURCE }),
         ..*super::bart::FAMILY.modules
     },
     positions: LEARNED,

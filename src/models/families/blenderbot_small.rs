@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "blenderbot-small",
         choice: FamilyChoice { rank: 143, word: "blenderbotsmall", label: "BlenderbotSmall" },
+        source: Some(&Modules { position_ids: PositionIds::Counted, ..super::bart::SOURCE }),
         ..*super::bart::FAMILY.modules
     },
     sizes: Sizes::of([512, 2048], 8, 16, 50_265, 512),

@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "marian",
         choice: FamilyChoice { rank: 146, word: "marian", label: "Marian" },
+        source: Some(&Modules { position_ids: PositionIds::Counted, ..super::bart::SOURCE }),
         ..*super::bart::FAMILY.modules
     },
     positions: LEARNED,

@@ -18,6 +18,7 @@ pub(super) fn declare(build: &Build<'_>, in_blocks: bool) {
         let extent = |extent: Extent| match extent {
             Extent::Of(number) => Dim("further", number),
             Extent::Hidden => build.with.h(),
+            Extent::Inner => build.with.ffn(),
             Extent::Heads => build.with.heads(),
             Extent::Head => build.with.head_dim(),
             Extent::Positions => Dim("max_position_embeddings", model.max_position_embeddings),

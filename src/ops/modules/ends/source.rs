@@ -32,6 +32,7 @@ impl OfSource {
         let mut ends = Ends::with_embedding(&build, (true, false), shared);
         build.tape.at("Norm behind the encoder", sources::PYTORCH_AUTOGRAD);
         ends.final_norm = model.final_norm.then(|| Norm::new(&build, with.h(), build.shapes.rows));
+        crate::ops::modules::further::declare(&build, false);
         Some(Box::new(Self { ends, layers: source.layers, ids: build.shapes.tokens, kept: Cell::default() }))
     }
 

@@ -37,4 +37,24 @@ fields! { $
     SrcVocabSize("src-vocab-size", "src_vocab_size", "Words of the source").whole(1..=SIZE).step(64).of_file(),
     /// Words of the target.
     TgtVocabSize("tgt-vocab-size", "tgt_vocab_size", "Words of the target").whole(1..=SIZE).step(64).of_file(),
+    /// Blocks of the encoder that have experts.
+    SparseEncoder("num-sparse-encoder-layers", "num_sparse_encoder_layers", "Encoder: layers with experts").whole(1..=10_000).step(1).of_file(),
+    /// Blocks of the decoder that have experts.
+    SparseDecoder("num-sparse-decoder-layers", "num_sparse_decoder_layers", "Decoder: layers with experts").whole(1..=10_000).step(1).of_file(),
+    /// Composers that have an embedding.
+    Composers("composer-vocab-size", "composer_vocab_size", "Composers").whole(1..=SIZE).step(1).of_file(),
+    /// Tokens of the encoder's own that see the whole text.
+    GlobalTokens("num-global-tokens", "num_global_tokens", "Tokens that see all").whole(1..=SIZE).step(1).of_file(),
+    /// Tokens that the decoder predicts at once.
+    Ngram("ngram", "ngram", "Tokens predicted at once").whole(1..=SIZE).step(1).of_file(),
+    /// Classes of distance, each with a score.
+    NumBuckets("num-buckets", "num_buckets", "Classes of distance").whole(1..=SIZE).step(1).of_file(),
+    /// Blocks of the encoder.
+    NumEncoderLayers("num-encoder-layers", "num_encoder_layers", "Encoder: layers").whole(1..=10_000).step(1).of_file(),
+    /// Query heads of the encoder.
+    NumEncoderHeads("num-encoder-attention-heads", "num_encoder_attention_heads", "Encoder: heads").whole(1..=SIZE).step(1).of_file(),
+    /// Query heads of the decoder.
+    NumDecoderHeads("num-decoder-attention-heads", "num_decoder_attention_heads", "Decoder: heads").whole(1..=SIZE).step(1).of_file(),
+    /// Every so many-th block of the encoder has experts.
+    EncoderSparseStep("encoder-sparse-step", "encoder_sparse_step", "Encoder: experts in every").whole(1..=10_000).step(1).of_file(),
 }

@@ -1,0 +1,43 @@
+//! `nllb-moe` (transformers 5.23, `models/nllb_moe`): M2M-100 with experts in every so many-th block; these are counted alone.
+
+use crate::models::prelude::*;
+
+/// Blocks with experts, and all experts of these but one, whose place is a dense layer's.
+fn finish(model: &mut ModelConfig) {
+    let layers = model.num_hidden_layers;
+    let Some(source) = &mut model.source else { return };
+    let [experts, in_encoder, in_decoder, ..] = source.own;
+    let blocks = |layers: u64, step: u64| layers.checked_div(step).unwrap_or(0);
+    let of_decoder = layers.saturating_sub(source.layers);
+    source.own[3] = blocks(source.layers, in_encoder).saturating_add(blocks(of_decoder, in_decoder));
+    source.own[4] = source.own[3].saturating_mul(experts.saturating_sub(1));
+}
+
+/// `nllb-moe`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["nllb-moe"],
+    class: "NllbMoe",
+    labels: &[("nllb-moe", "NLLB-MoE")],
+    modules: &Modules {
+        model_type: "nllb-moe",
+        choice: FamilyChoice { rank: 175, word: "nllbmoe", label: "NLLB-MoE" },
+        encoder: EncoderModules {
+            trains: false,
+            further: &[
+                Further::times(Extent::Own(3), "router weight", [Extent::Own(0), Extent::Hidden]),
+                Further::times(Extent::Own(4), "up weights of further experts", [Extent::Inner, Extent::Hidden]),
+                Further::vectors(Extent::Own(4), "up biases of further experts", Extent::Inner),
+                Further::times(Extent::Own(4), "down weights of further experts", [Extent::Inner, Extent::Hidden]),
+                Further::vectors(Extent::Own(4), "down biases of further experts", Extent::Hidden),
+            ],
+            ..super::m2m_100::FAMILY.modules.encoder
+        },
+        ..*super::m2m_100::FAMILY.modules
+    },
+    own_sizes: &[("num_experts", 128), ("encoder_sparse_step", 4), ("decoder_sparse_step", 4)],
+    source: Some(SourceKeys { finish, ..SourceKeys::encoder(12, 16, 4096) }),
+    only: &[Only::else_refused("router_bias", &["false"], "biases of routers")],
+    not_looked_at: &["encoder_layerdrop", "decoder_layerdrop", "expert_capacity", "second_expert_policy"],
+    sizes: Sizes::of([1024, 4096], 12, 16, 128_112, 1024),
+    ..super::m2m_100::FAMILY
+};
