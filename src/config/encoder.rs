@@ -129,6 +129,9 @@ pub enum EmbeddedParts {
     /// Beside tokens and positions, a table shared by all blocks of how far keys lie from queries, with so many rows as the first
     /// further size.
     WithDistances,
+    /// Beside tokens, a table of how far keys lie from queries, with so many rows as the first further size, which all blocks read as it
+    /// is; scores are not scaled.
+    WithBiases,
     /// Beside tokens and positions, how far keys lie from queries, which scores are made of: distances that have an embedding, and whether
     /// it meets queries, meets keys, goes through the tokens' projections, and is normed.
     WithEmbeddedDistances,

@@ -341,7 +341,15 @@ impl Hybrid {
         let feed = if self.feed_forward_layers.contains(layer) { feed } else { Feed::None };
         let mixer = self.mixer.as_ref().is_some_and(|mixer| mixer.layers.contains(layer));
         let indexed = self.indexer.as_ref().is_some_and(|indexer| indexer.layers.contains(layer));
-        LayerKind { keys, mixer, feed, other_heads: other.is_some() && keys != Keys::None, unnormed: false, indexed, source: false }
+        LayerKind {
+            keys,
+            mixer,
+            feed,
+            other_heads: other.is_some() && keys != Keys::None,
+            unnormed: false,
+            indexed,
+            source: false,
+        }
     }
 }
 
@@ -356,7 +364,8 @@ mod tests {
             for mixer in [false, true] {
                 for feed in [Feed::Dense, Feed::Experts, Feed::None] {
                     for other_heads in [false, true] {
-                        let kind = |indexed, source| LayerKind { keys, mixer, feed, other_heads, unnormed: false, indexed, source };
+                        let kind =
+                            |indexed, source| LayerKind { keys, mixer, feed, other_heads, unnormed: false, indexed, source };
                         for indexed in [false, true] {
                             places.extend([false, true].map(|source| kind(indexed, source).index()));
                         }
@@ -364,8 +373,15 @@ mod tests {
                 }
             }
         }
-        let first =
-            LayerKind { keys: Keys::Own, mixer: false, feed: Feed::Dense, other_heads: false, unnormed: true, indexed: false, source: false };
+        let first = LayerKind {
+            keys: Keys::Own,
+            mixer: false,
+            feed: Feed::Dense,
+            other_heads: false,
+            unnormed: true,
+            indexed: false,
+            source: false,
+        };
         places.push(first.index());
         assert!(places.into_iter().eq(0..LayerKind::COUNT));
     }

@@ -42,8 +42,8 @@ pub use precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 pub use run::{AttentionKernel, Dispatch, Evaluation, LengthMix, Loss, Recompute, Run, ServingRun, Texts, TrainingRun};
 pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, ScheduleFacts, Slot, Timed, Work};
 pub use shape::{ExpertsRule, LayersOfStates, ShapeRule};
-pub use speed::{Narrow, Overlap, ProductFormat, Speed};
 pub use source::Source;
+pub use speed::{Narrow, Overlap, ProductFormat, Speed};
 pub use tower::{Tower, TowerBuffer, TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes};
 pub use tuning::{BaseFormat, Method, Objective, Rollout, Targets, Tuning};
 

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AttentionGate, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm, Source, Tower};
+use super::{
+    AttentionGate, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm, Source, Tower,
+};
 
 /// The normalisation layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -100,6 +100,12 @@ pub struct Modules {
     pub encoder: EncoderModules,
     /// The modules of an encoder beside the decoder; `None`: there is none, or it has the decoder's.
     pub source: Option<&'static Self>,
+    /// The table of positions never learns (sines).
+    pub freezes_positions: bool,
+    /// Positions are sines in a table that is a buffer.
+    pub keeps_sines: bool,
+    /// The head's input is scaled where the head is tied.
+    pub scales_output: bool,
     /// A buffer of one number for each token is added to logits (`final_logits_bias`).
     pub adds_buffer_to_logits: bool,
     /// The library's plan for tensor parallelism (`base_model_tp_plan`), if it has one.
@@ -161,6 +167,9 @@ impl Modules {
         takes_prefix: true,
         encoder: EncoderModules::PLAIN,
         source: None,
+        freezes_positions: false,
+        keeps_sines: false,
+        scales_output: false,
         adds_buffer_to_logits: false,
         tensor_plan: Some(TensorPlan::PLAIN),
         shape: Some(ShapeRule::PLAIN),
@@ -232,6 +241,8 @@ pub enum NormStyle {
     ScaledByCopy,
     /// fp32 inside, cast back, without a scale (`NanoChatRMSNorm`).
     Unscaled,
+    /// The input itself by a root mean square in fp32, cast to 16-bit weights' format, times the weight (`T5LayerNorm`).
+    ScaledInput,
     /// All in fp32, scaled by one plus the weight (`Gemma2RMSNorm`).
     OnePlusScale,
     /// fp32 inside, by the mean square to the power of -1/2; scaled in fp32, then cast back (`Gemma3nRMSNorm`).
@@ -502,6 +513,8 @@ pub enum PositionIds {
     FromTokens,
     /// Nowhere: models without attention count no positions, and make no masks.
     Nowhere,
+    /// They are not told: masks know them.
+    Untold,
 }
 
 /// The factor on embedded tokens.

@@ -8,7 +8,7 @@ pub(super) use super::spec::{
 pub(super) use crate::config::{
     AddedParts, AttentionGate, BlockLayout, Division, EmbeddedParts, EmbeddingScale, Encoder, EncoderModules, ExpertModules,
     ExpertWeights, ExpertsRule, Extent, FamilyChoice, FeedForwardStyle, Further, GgufRules, HeadWidth, HiddenAct, IndexRotation,
-    LayersOfStates, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind, Modules, ModelConfig, NormStyle, Normalization, PositionBuffers,
-    PositionEmbedding, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores, RouterWeights,
-    ShapeRule, SharedTurn, SinkStyle, StateProjections, TensorPlan, TokenMask,
+    LayersOfStates, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind, ModelConfig, Modules, NormStyle, Normalization,
+    PositionBuffers, PositionEmbedding, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores,
+    RouterWeights, ShapeRule, SharedTurn, SinkStyle, StateProjections, TensorPlan, TokenMask,
 };

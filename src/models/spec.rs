@@ -395,7 +395,11 @@ impl FamilySpec {
 
     /// The names of a size that this kind's files have: all that there are for older kinds and for unknown ones, else the library's own.
     pub fn names_of<'a>(&self, keys: &'a [&'static str]) -> &'a [&'static str] {
-        if self.older_names { keys } else { self.own_names_of(keys).get(..).filter(|own| *own != keys).or_else(|| keys.get(..1)).unwrap_or(keys) }
+        if self.older_names {
+            keys
+        } else {
+            self.own_names_of(keys).get(..).filter(|own| *own != keys).or_else(|| keys.get(..1)).unwrap_or(keys)
+        }
     }
 
     /// The names of a size that are this kind's alone, or all that there are.

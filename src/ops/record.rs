@@ -3,7 +3,7 @@
 
 use super::builder::Lowering;
 use super::listed::Listed;
-use super::modules::{Block, CROSSES, Build, Ends, Tables, block, kind, split_of_state};
+use super::modules::{Block, Build, CROSSES, Ends, Tables, block, kind, split_of_state};
 use super::tape::{OpName, Tape};
 use super::tensor::{Dim, Kept, Op, Role, Split, Tensor};
 use super::{BlockKind, OpList, Shape, kinds};
@@ -26,7 +26,8 @@ pub(super) fn of(with: &Lowering, counts: bool) -> OpList {
     let with = Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, compiled: false, ..*with };
     let kinds = kinds(with.model);
     let models: Vec<_> = kinds.iter().map(|(kind, _)| with.model.of_layers(*kind)).collect();
-    let of_kind = |(model, (kind, _)): (_, &(LayerKind, u64))| if kind.source { with.of_source(model) } else { Lowering { model, ..with } };
+    let of_kind =
+        |(model, (kind, _)): (_, &(LayerKind, u64))| if kind.source { with.of_source(model) } else { Lowering { model, ..with } };
     let of_kinds: Vec<_> = models.iter().map(|model| &**model).zip(&kinds).map(of_kind).collect();
     let modules = Modules::declare(&tape, &with, &kinds);
     let block = |(of, layers)| BlockKind { of, layers, ops: Vec::new(), first_half: 0 };

@@ -10,9 +10,18 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "longt5",
         choice: FamilyChoice { rank: 163, word: "longt5", label: "LongT5" },
+        encoder: EncoderModules { trains: false, ..super::t5::FAMILY.modules.encoder },
         ..*super::t5::FAMILY.modules
     },
     only: &[Only::else_refused("encoder_attention_type", &["local"], "attention to blocks of the text")],
-    not_looked_at: &["relative_attention_max_distance", "dense_act_fn", "is_gated_act", "scale_decoder_outputs", "n_positions", "local_radius", "global_block_size"],
+    not_looked_at: &[
+        "relative_attention_max_distance",
+        "dense_act_fn",
+        "is_gated_act",
+        "scale_decoder_outputs",
+        "n_positions",
+        "local_radius",
+        "global_block_size",
+    ],
     ..super::t5::FAMILY
 };

@@ -10,7 +10,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "marian",
         choice: FamilyChoice { rank: 146, word: "marian", label: "Marian" },
-        source: Some(&Modules { position_ids: PositionIds::Counted, ..super::bart::SOURCE }),
+        freezes_positions: true,
+        source: Some(&Modules { position_ids: PositionIds::Counted, freezes_positions: true, ..super::bart::SOURCE }),
         ..*super::bart::FAMILY.modules
     },
     positions: LEARNED,

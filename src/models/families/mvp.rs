@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "mvp",
         choice: FamilyChoice { rank: 148, word: "mvp", label: "MVP" },
+        encoder: EncoderModules { trains: false, ..super::bart::FAMILY.modules.encoder },
         ..*super::bart::FAMILY.modules
     },
     sizes: Sizes::of([1024, 4096], 12, 16, 50_267, 1024),

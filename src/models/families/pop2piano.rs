@@ -11,10 +11,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "pop2piano",
         choice: FamilyChoice { rank: 164, word: "pop2piano", label: "Pop2Piano" },
         encoder: EncoderModules {
-            further: &[
-                Further::of_model("embedding of distances", [Extent::Own(0), Extent::Heads]),
-                Further::of_model("embedding of composers", [Extent::Own(1), Extent::Hidden]),
-            ],
+            trains: false,
+            further: &[Further::of_model("embedding of composers", [Extent::Own(1), Extent::Hidden])],
             ..super::t5::FAMILY.modules.encoder
         },
         ..*super::t5::FAMILY.modules

@@ -20,8 +20,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "switch_transformers",
         choice: FamilyChoice { rank: 165, word: "switchtransformers", label: "Switch Transformers" },
         encoder: EncoderModules {
+            trains: false,
             further: &[
-                Further::of_model("embedding of distances", [Extent::Own(0), Extent::Heads]),
                 Further::times(Extent::Own(4), "router weight", [Extent::Own(1), Extent::Hidden]),
                 Further::times(Extent::Own(5), "up weights of further experts", [Extent::Inner, Extent::Hidden]),
                 Further::times(Extent::Own(5), "down weights of further experts", [Extent::Inner, Extent::Hidden]),

@@ -6,16 +6,18 @@ use crate::models::prelude::*;
 /// Choices of the blocks on both sides.
 const BLOCKS: Modules = Modules {
     block: BlockLayout::OwnOrder,
-    position_ids: PositionIds::Nowhere,
+    norm: NormStyle::ScaledInput,
+    softmax_in_fp32: false,
+    scales_output: true,
+    position_ids: PositionIds::Untold,
     hands_on_positions: false,
     splits_tokens: false,
     takes_prefix: false,
     tensor_plan: None,
     encoder: EncoderModules {
-        trains: false,
+        embedding: EmbeddedParts::WithBiases,
         buffers: PositionBuffers::None,
         embeds_in_module: false,
-        further: &[Further::of_model("embedding of distances", [Extent::Own(0), Extent::Heads])],
         ..EncoderModules::PLAIN
     },
     shape: None,

@@ -5,6 +5,8 @@ use crate::models::prelude::*;
 /// T5's choices, with a table in every block.
 const BLOCKS: Modules = Modules {
     encoder: EncoderModules {
+        trains: false,
+        embedding: EmbeddedParts::Tokens,
         further: &[Further::in_blocks("embedding of distances", [Extent::Own(0), Extent::Heads])],
         ..super::t5::FAMILY.modules.encoder
     },

@@ -39,6 +39,8 @@ pub(super) struct Core {
     soft_cap: bool,
     /// Biases of how far keys lie are added to scores.
     adds_biases: bool,
+    /// They are added anew, without a batch.
+    adds_anew: bool,
     /// Attention is written out, and holds scores to its end.
     holds_scores: bool,
     /// Selective recomputation: scores and probabilities are made again in backward.
@@ -76,8 +78,13 @@ impl Core {
         Self {
             names: OWN,
             flash: with.attention == AttentionKernel::Flash && !build.model().family.modules().encoder.writes_attention,
-            adds_biases: build.model().family.modules().encoder.embedding == EmbeddedParts::WithDistances,
-            holds_scores: build.model().family.modules().encoder.writes_attention,
+            adds_biases: matches!(
+                build.model().family.modules().encoder.embedding,
+                EmbeddedParts::WithDistances | EmbeddedParts::WithBiases
+            ),
+            adds_anew: build.model().family.modules().encoder.embedding == EmbeddedParts::WithBiases,
+            holds_scores: build.model().family.modules().encoder.writes_attention
+                && build.model().family.modules().encoder.embedding != EmbeddedParts::WithBiases,
             repeat: match kv.1 {
                 same if same == heads.1 => Repeat::None,
                 1 => Repeat::View,
@@ -186,7 +193,7 @@ impl Core {
             weights = weights.apply(SCALE).apply(TANH).apply(SCALE);
         }
         if let Some(biases) = biases {
-            weights = weights.add_in_place(biases);
+            weights = if self.adds_anew { weights.add(biases.clone()) } else { weights.add_in_place(biases) };
         }
         if let Some(mask) = mask {
             weights = weights.add(mask.clone());

@@ -9,9 +9,7 @@ use super::norm::Norm;
 use super::rotation::Rotation;
 use super::sinks::Sinks;
 use super::{Block, Build, Linear, Part, Shapes, Tables};
-use crate::config::{
-    EmbeddedParts, FeedForwardStyle, Keys, ModelConfig, Modules, PositionEmbedding, Projections, QueryKeyNorm,
-};
+use crate::config::{EmbeddedParts, FeedForwardStyle, Keys, ModelConfig, Modules, PositionEmbedding, Projections, QueryKeyNorm};
 use crate::ops::builder::Lowering;
 use crate::ops::tape::{Form, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -65,13 +63,8 @@ impl Attention {
         let of_source = build.with.of_source(&model);
         let keys = Build::again(build.tape, &of_source);
         let scores = build.tape.form([build.with.b(), build.with.own_heads(), build.with.s(), keys.with.s()]);
-        let shapes = Shapes {
-            keys: keys.shapes.keys,
-            values: keys.shapes.values,
-            repeated: keys.shapes.repeated,
-            scores,
-            ..build.shapes
-        };
+        let shapes =
+            Shapes { keys: keys.shapes.keys, values: keys.shapes.values, repeated: keys.shapes.repeated, scores, ..build.shapes };
         let with = Lowering { model: &ModelConfig { hidden_size: build.model().hidden_size, ..model.clone() }, ..*build.with };
         let attention = Self::to(&Build { shapes, with: &with, ..*build }, &keys, CROSS);
         Self { core: attention.core.across(), ..attention }
@@ -313,7 +306,8 @@ impl Dense {
             norm.run(x)
         };
         let x = if self.norm_last { input.clone() } else { normed(&input) };
-        let (attended, _weights) = attention.run(tape, &x, &Tables { source, ..Tables::default() });
+        let alibi = tables.no_biases.clone();
+        let (attended, _weights) = attention.run(tape, &x, &Tables { source, alibi, ..Tables::default() });
         drop(x);
         let sum = self.sum(&{ input }, attended).named("cross-attention residual");
         if self.norm_last { normed(&{ sum }) } else { sum }

@@ -29,7 +29,7 @@ use crate::config::{
     Recompute, Tower,
 };
 use crate::ops::builder::Lowering;
-use crate::ops::tape::{Kept, Param, Tape, Var};
+use crate::ops::tape::{Kept, Param, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::stacks::{LossKernel, RotationKernel};
@@ -82,6 +82,8 @@ pub(crate) struct Ends {
     parts: Vec<PartOfLoss>,
     /// The ends of an encoder beside the decoder.
     source: Option<Box<OfSource>>,
+    /// The head is the embedding.
+    tied: bool,
     /// The buffer that is added to logits.
     logits_buffer: Cell<Option<Kept>>,
     /// A vision tower, of which forward sees nothing while no image is in the texts.
@@ -190,8 +192,12 @@ impl Ends {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let learned = first && model.position_embedding == PositionEmbedding::Learned && model.position_rows > 0;
         let places = encoder::embedding_width(build);
+        if modules.freezes_positions {
+            tape.freeze(true);
+        }
         let positions =
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), places]));
+        tape.freeze(with.tuning.freezes_embedding());
         let of_encoder = OfEncoder::new(build, first);
         tape.freeze(frozen);
         if first {
@@ -220,6 +226,7 @@ impl Ends {
             loss: build.loss(),
             parts: PartOfLoss::all(build),
             source,
+            tied: model.tie_word_embeddings,
             logits_buffer: Cell::default(),
             tower: model.tower.filter(|_| first),
             own_model: build.kernels().is_own_model,
@@ -332,11 +339,13 @@ impl Ends {
         let again = again.then(|| rotary(second)).flatten();
         let rotary = rotary(first).into_iter().chain(again).flatten();
         let source = self.source.iter().flat_map(|source| source.buffers(tape));
+        let sines = self.modules.keeps_sines && self.first;
+        let sines = sines.then(|| tape.constant("table of sines", self.forms.sines, self.received));
         let of_logits = self.modules.adds_buffer_to_logits && self.last;
         let of_logits = of_logits.then(|| tape.constant("bias of logits", self.forms.words, self.received));
         self.logits_buffer.set(of_logits.as_ref().map(Var::kept));
         let ends = rotary.chain(scale).chain(streams).chain(positions).chain(tower);
-        ends.chain(source).chain(of_logits).collect()
+        ends.chain(source).chain(sines).chain(of_logits).collect()
     }
 
     /// Keys and values of every layer, where some are learned; peft's `forward` holds them until the loss is there.
@@ -360,6 +369,7 @@ impl Ends {
         }
         let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
         let counts = self.modules.position_ids != PositionIds::Nowhere;
+        let counts = counts && self.modules.position_ids != PositionIds::Untold;
         let positions = ((beside || !self.alibi) && !self.own_model && counts).then(|| self.positions(tape));
         let places = self.places(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {
@@ -431,11 +441,13 @@ impl Ends {
         match &self.head {
             Some(head) => {
                 let ids = embedded.ids.clone();
+                let scales = self.modules.scales_output && self.tied;
                 // What the model's `forward` returns has the encoder's states, too.
                 let _states = embedded.tables[0].source.clone();
                 let hidden = self.last_norm(tape, embedded, outputs);
                 // The task's `forward` holds the encoder's output.
                 let _output = self.own.transform.is_some().then(|| hidden.clone());
+                let hidden = if scales { hidden.apply(SCALE).named("head input") } else { hidden };
                 let _pooled = self.pooled(tape, &hidden);
                 let hidden = match &self.own.transform {
                     Some(transform) => transform.run(tape, &{ hidden }),
@@ -450,7 +462,9 @@ impl Ends {
                     head.run(&hidden).named("scores").reduce(self.shapes.scalar)
                 } else {
                     match self.loss {
-                        LossKernel::FullLogits if self.bidirectional || self.source.is_some() => self.of_all_tokens(tape, (hidden, ids), head),
+                        LossKernel::FullLogits if self.bidirectional || self.source.is_some() => {
+                            self.of_all_tokens(tape, (hidden, ids), head)
+                        }
                         LossKernel::InChunks { .. } => self.chunked(tape, &hidden, head),
                         LossKernel::InTiles { tokens, columns } => self.in_tiles(tape, hidden, head, [tokens, columns]),
                         LossKernel::OfParts { .. } => self.of_parts(tape, hidden, head),

@@ -43,8 +43,8 @@ use crate::units::DType;
 use adapter::{Adapter, quantised};
 
 pub(crate) use super::division::Part;
-pub(crate) use attention_core::CROSSES;
 pub(crate) use altup::{EMBEDDING_OF_LAYERS, OfLayer, SharedKeys};
+pub(crate) use attention_core::CROSSES;
 pub(crate) use decoder::cached;
 pub(crate) use ends::{AroundLoss, Ends};
 pub(crate) use state::{State, split as split_of_state};

@@ -23,6 +23,8 @@ pub(crate) struct Tables<'t> {
     pub own_input: Option<Var<'t>>,
     /// The tokens that the layer before has chosen, where layers hand these on.
     pub chosen: Option<Var<'t>>,
+    /// Zeros that stand for biases of attention to the encoder's states.
+    pub no_biases: Option<Var<'t>>,
     /// The last states of the encoder beside a decoder.
     pub source: Option<Var<'t>>,
     /// The part that the layer plays among those that share its modules.
@@ -44,7 +46,7 @@ impl<'t> Tables<'t> {
         let mut next = |there: bool| if there { all.next() } else { None };
         let (mask, alibi, own_input) = (next(like[1]), next(like[2]), next(like[3]));
         let (chosen, positions, source) = (next(like[4]), next(like[5]), next(like[6]));
-        Self { rotary, mask, alibi, positions, past: None, own_input, chosen, source, layer }
+        Self { rotary, mask, alibi, positions, past: None, own_input, chosen, no_biases: None, source, layer }
     }
 
     /// The keys and values that attention sees: with those of the cache before them, where there is one.

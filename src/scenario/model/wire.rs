@@ -169,12 +169,7 @@ fn shape(text: &str) -> ModelConfig {
         by_hand.set.insert(id, value);
     }
     by_hand.set.insert(FieldId::Sizes, Value::Flag(true));
-    ModelConfig {
-        encoder: read_encoder(text),
-        tower: read_tower(text),
-        source: read_source(text),
-        ..by_hand.config_of_sizes()
-    }
+    ModelConfig { encoder: read_encoder(text), tower: read_tower(text), source: read_source(text), ..by_hand.config_of_sizes() }
 }
 
 fn values<'a>(values: impl Iterator<Item = (&'a FieldId, &'a Value)>) -> String {

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use super::{Embedded, Ends};
+use crate::config::EmbeddedParts;
 use crate::ops::modules::Build;
 use crate::ops::modules::norm::Norm;
 use crate::ops::tape::{Form, Kept, Param, Tape, Var};
@@ -80,9 +81,15 @@ impl Ends {
         let moved = moved.unwrap_or_else(|| ids.clone());
         let mut next = self.embedded(tape, &moved);
         next.ids = ids.clone();
+        let zeros = (self.modules.encoder.embedding == EmbeddedParts::WithBiases).then(|| {
+            let format = tape.multiplies_in(states.dtype());
+            tape.constant("no biases", self.forms.of_source, format)
+        });
         for tables in &mut next.tables {
             tables.source = Some(states.clone());
+            tables.no_biases.clone_from(&zeros);
         }
+        next.held.extend(zeros);
         next.held.extend([states, moved]);
         next
     }
