@@ -129,6 +129,8 @@ pub enum EmbeddedParts {
     /// Beside tokens and positions, a table shared by all blocks of how far keys lie from queries, with so many rows as the first
     /// further size.
     WithDistances,
+    /// No tokens, but frames of so many numbers as the first further size, of which two convolutions over three frames make half as many.
+    Frames,
     /// Beside tokens, a table of how far keys lie from queries, with so many rows as the first further size, which all blocks read as it
     /// is; scores are not scaled.
     WithBiases,

@@ -100,11 +100,15 @@ pub struct Modules {
     pub encoder: EncoderModules,
     /// The modules of an encoder beside the decoder; `None`: there is none, or it has the decoder's.
     pub source: Option<&'static Self>,
+    /// Queries, keys and values are copied into the order of heads.
+    pub orders_heads: bool,
+    /// The feed-forward layer's inner values are cast to the format of the last weight, before autocast casts both.
+    pub feeds_as_weights: bool,
     /// The table of positions never learns (sines).
     pub freezes_positions: bool,
     /// Positions are sines in a table that is a buffer.
     pub keeps_sines: bool,
-    /// The head's input is scaled where the head is tied.
+    /// The head's input is scaled, unless the file says that the head is not tied.
     pub scales_output: bool,
     /// A buffer of one number for each token is added to logits (`final_logits_bias`).
     pub adds_buffer_to_logits: bool,
@@ -167,6 +171,8 @@ impl Modules {
         takes_prefix: true,
         encoder: EncoderModules::PLAIN,
         source: None,
+        orders_heads: false,
+        feeds_as_weights: false,
         freezes_positions: false,
         keeps_sines: false,
         scales_output: false,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Encoder, Family, LayerKind, ModelConfig, OWN_SIZES};
+use super::{EmbeddedParts, Encoder, Family, LayerKind, ModelConfig, OWN_SIZES};
 
 /// Sizes of an encoder that a decoder reads. Its blocks are the first of a model's layers; those of the decoder stand behind them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,6 +25,8 @@ pub struct Source {
     pub position_rows: u64,
     /// Rows of a token embedding of its own; 0: it shares the decoder's.
     pub vocab_size: u64,
+    /// The decoder's output is not scaled before its head, although the family's modules can do so.
+    pub unscaled_output: bool,
     /// Sizes that the family's own modules alone know, in the order in which its description names their keys.
     pub own: [u64; OWN_SIZES],
 }
@@ -36,6 +38,13 @@ impl ModelConfig {
             Some(source) => layer < source.layers,
             None => false,
         }
+    }
+
+    /// The one length of source that the encoder takes, if it takes one alone: that of its table of positions.
+    pub fn only_source(&self) -> Option<u64> {
+        let source = self.source?;
+        let reads = self.family.modules().source.map(|modules| modules.encoder.embedding);
+        (reads == Some(EmbeddedParts::Frames)).then_some(source.position_rows)
     }
 
     /// The encoder beside the decoder as a model of its own: one whose tokens see all others.

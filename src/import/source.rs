@@ -39,10 +39,17 @@ pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
         intermediate_size,
         position_rows: positions.transpose()?.unwrap_or(config.position_rows),
         vocab_size,
+        unscaled_output: false,
         own,
     });
     if !keys.feed_forward.is_empty() {
         feed_forward(file, keys.feed_forward, config)?;
+    }
+    if keys.always_tied {
+        if let Some(source) = &mut config.source {
+            source.unscaled_output = !config.tie_word_embeddings;
+        }
+        config.tie_word_embeddings = true;
     }
     (keys.finish)(config);
     Ok(())

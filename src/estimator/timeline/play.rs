@@ -385,8 +385,12 @@ fn forward<'t, 'g>(
     let mut outputs = None;
     let hands_on = plan.with.model.family.modules().shares_indexed_tokens;
     for (at, (layer, tag)) in playing.layers.blocks.iter().zip(1..).enumerate() {
+        if ends.turns_at(layer.index) {
+            // The decoder behind an encoder begins with its own embedding.
+            tape.begin(When::Forward, 0, Kind::Activation);
+            embedded = ends.turned(tape, embedded, ids);
+        }
         tape.begin(When::Forward, tag, Kind::Activation);
-        embedded = ends.turn(tape, embedded, (layer.index, ids));
         let of_layer = (plan.with.model, layer.index);
         let tables = ends.given(&embedded.tables[usize::from(layer.sliding)], of_layer, plan.input_format());
         groups.before_forward(tag);

@@ -10,9 +10,10 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "mt5",
         choice: FamilyChoice { rank: 161, word: "mt5", label: "mT5" },
+        scales_output: false,
         ..*super::t5::FAMILY.modules
     },
     sizes: Sizes::of([512, 1024], 8, 6, 250_112, 512).head(64),
-    source: Some(SourceKeys { deep: true, feed_forward: "gated-gelu", ..SourceKeys::of(("num_layers", 8)) }),
+    source: Some(SourceKeys { deep: true, always_tied: true, feed_forward: "gated-gelu", ..SourceKeys::of(("num_layers", 8)) }),
     ..super::t5::FAMILY
 };

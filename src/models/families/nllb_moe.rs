@@ -2,15 +2,31 @@
 
 use crate::models::prelude::*;
 
-/// Blocks with experts, and all experts of these but one, whose place is a dense layer's.
+/// Routers of so many blocks, and all their experts but one for each block, whose place is a dense layer's.
+const fn experts(blocks: Extent, experts: Extent) -> [Further; 5] {
+    [
+        Further::times(blocks, "router weight", [Extent::Own(0), Extent::Hidden]),
+        Further::times(experts, "up weights of further experts", [Extent::Inner, Extent::Hidden]),
+        Further::vectors(experts, "up biases of further experts", Extent::Inner),
+        Further::times(experts, "down weights of further experts", [Extent::Inner, Extent::Hidden]),
+        Further::vectors(experts, "down biases of further experts", Extent::Hidden),
+    ]
+}
+
+const EXPERTS: [Further; 5] = experts(Extent::Own(5), Extent::Own(6));
+const EXPERTS_OF_ENCODER: [Further; 5] = experts(Extent::Own(3), Extent::Own(4));
+
+/// Blocks with experts, and all experts of these but one, of the encoder and of the decoder.
 fn finish(model: &mut ModelConfig) {
     let layers = model.num_hidden_layers;
     let Some(source) = &mut model.source else { return };
-    let [experts, in_encoder, in_decoder, ..] = source.own;
+    let [count, in_encoder, in_decoder, ..] = source.own;
     let blocks = |layers: u64, step: u64| layers.checked_div(step).unwrap_or(0);
     let of_decoder = layers.saturating_sub(source.layers);
-    source.own[3] = blocks(source.layers, in_encoder).saturating_add(blocks(of_decoder, in_decoder));
-    source.own[4] = source.own[3].saturating_mul(experts.saturating_sub(1));
+    for (place, number) in [(3, blocks(source.layers, in_encoder)), (5, blocks(of_decoder, in_decoder))] {
+        source.own[place] = number;
+        source.own[place + 1] = number.saturating_mul(count.saturating_sub(1));
+    }
 }
 
 /// `nllb-moe`.
@@ -21,17 +37,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "nllb-moe",
         choice: FamilyChoice { rank: 175, word: "nllbmoe", label: "NLLB-MoE" },
-        encoder: EncoderModules {
-            trains: false,
-            further: &[
-                Further::times(Extent::Own(3), "router weight", [Extent::Own(0), Extent::Hidden]),
-                Further::times(Extent::Own(4), "up weights of further experts", [Extent::Inner, Extent::Hidden]),
-                Further::vectors(Extent::Own(4), "up biases of further experts", Extent::Inner),
-                Further::times(Extent::Own(4), "down weights of further experts", [Extent::Inner, Extent::Hidden]),
-                Further::vectors(Extent::Own(4), "down biases of further experts", Extent::Hidden),
-            ],
-            ..super::m2m_100::FAMILY.modules.encoder
-        },
+        encoder: EncoderModules { trains: false, further: &EXPERTS, ..super::m2m_100::FAMILY.modules.encoder },
+        source: Some(&Modules {
+            keeps_sines: true,
+            encoder: EncoderModules { further: &EXPERTS_OF_ENCODER, ..super::bart::SOURCE.encoder },
+            ..super::bart::SOURCE
+        }),
         ..*super::m2m_100::FAMILY.modules
     },
     own_sizes: &[("num_experts", 128), ("encoder_sparse_step", 4), ("decoder_sparse_step", 4)],

@@ -2,6 +2,11 @@
 
 use crate::models::prelude::*;
 
+/// The head is not tied, whatever the file says.
+fn untied(model: &mut ModelConfig) {
+    model.tie_word_embeddings = false;
+}
+
 /// `pop2piano`.
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["pop2piano"],
@@ -19,6 +24,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     sizes: Sizes::of([512, 2048], 6, 8, 2_400, 512).head(64),
     own_sizes: &[("relative_attention_num_buckets", 32), ("composer_vocab_size", 21)],
-    source: Some(SourceKeys { deep: true, feed_forward: "gated-gelu", ..SourceKeys::of(("num_layers", 6)) }),
+    source: Some(SourceKeys { deep: true, finish: untied, feed_forward: "gated-gelu", ..SourceKeys::of(("num_layers", 6)) }),
     ..super::t5::FAMILY
 };

@@ -62,6 +62,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
         "left_max_position_embeddings",
         "right_max_position_embeddings",
         "max_relative_positions",
+        "resblock_dilation_sizes",
+        "resblock_kernel_sizes",
+        "upsample_kernel_sizes",
+        "upsample_rates",
+        "upsample_initial_channel",
+        "sampling_rate",
     ],
     ..super::m2m_100::FAMILY
 };

@@ -37,7 +37,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ("num_sparse_encoder_layers", 3),
         ("num_sparse_decoder_layers", 3),
     ],
-    source: Some(SourceKeys { deep: true, finish, ..SourceKeys::of(("num_layers", 12)) }),
+    source: Some(SourceKeys { deep: true, always_tied: true, finish, ..SourceKeys::of(("num_layers", 12)) }),
     only: &[Only::else_refused("router_bias", &["false"], "biases of routers")],
     not_looked_at: &[
         "relative_attention_max_distance",

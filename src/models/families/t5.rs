@@ -9,6 +9,7 @@ const BLOCKS: Modules = Modules {
     norm: NormStyle::ScaledInput,
     softmax_in_fp32: false,
     scales_output: true,
+    feeds_as_weights: true,
     position_ids: PositionIds::Untold,
     hands_on_positions: false,
     splits_tokens: false,
@@ -48,7 +49,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     mlp: MlpKind::Plain,
     tied: true,
     own_sizes: &[("relative_attention_num_buckets", 32)],
-    source: Some(SourceKeys { deep: true, feed_forward: "relu", ..SourceKeys::of(("num_layers", 6)) }),
+    source: Some(SourceKeys { deep: true, always_tied: true, feed_forward: "relu", ..SourceKeys::of(("num_layers", 6)) }),
     not_looked_at: &["relative_attention_max_distance", "dense_act_fn", "is_gated_act", "scale_decoder_outputs", "n_positions"],
     ..FamilySpec::PLAIN
 };

@@ -3,9 +3,19 @@
 
 use crate::models::prelude::*;
 
-/// Choices of the decoder's side.
-const ENCODER: EncoderModules =
-    EncoderModules { trains: false, keys_without_bias: true, buffers: PositionBuffers::None, ..EncoderModules::PLAIN };
+/// Choices of both sides.
+const BLOCKS: Modules = Modules {
+    embedding_scale: EmbeddingScale::None,
+    scales_queries: true,
+    orders_heads: true,
+    encoder: EncoderModules {
+        keys_without_bias: true,
+        buffers: PositionBuffers::None,
+        embeds_in_module: false,
+        ..EncoderModules::PLAIN
+    },
+    ..super::bart::SOURCE
+};
 
 /// `whisper`.
 pub const FAMILY: FamilySpec = FamilySpec {
@@ -15,21 +25,14 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "whisper",
         choice: FamilyChoice { rank: 180, word: "whisper", label: "Whisper" },
-        adds_buffer_to_logits: false,
-        encoder: ENCODER,
+        position_ids: PositionIds::FromTokens,
         source: Some(&Modules {
-            encoder: EncoderModules {
-                further: &[
-                    Further::of_model("weight of the first convolution", [Extent::Own(1), Extent::Hidden]),
-                    Further::vector_of_model("bias of the first convolution", Extent::Hidden),
-                    Further::of_model("weight of the second convolution", [Extent::Own(2), Extent::Hidden]),
-                    Further::vector_of_model("bias of the second convolution", Extent::Hidden),
-                ],
-                ..ENCODER
-            },
-            ..super::bart::SOURCE
+            position_ids: PositionIds::Counted,
+            freezes_positions: true,
+            encoder: EncoderModules { embedding: EmbeddedParts::Frames, ..BLOCKS.encoder },
+            ..BLOCKS
         }),
-        ..*super::bart::FAMILY.modules
+        ..BLOCKS
     },
     own_names: &[
         ("hidden_size", &["hidden_size", "d_model"]),
@@ -42,7 +45,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     embedding_norm: false,
     final_norm: true,
     own_sizes: &[("num_mel_bins", 80)],
-    source: Some(SourceKeys { positions: Some((("max_source_positions", 1500), 0)), finish, ..SourceKeys::encoder(4, 6, 1536) }),
+    source: Some(SourceKeys { positions: Some((("max_source_positions", 1500), 0)), ..SourceKeys::encoder(4, 6, 1536) }),
     not_looked_at: &[
         "encoder_layerdrop",
         "decoder_layerdrop",
@@ -53,12 +56,3 @@ pub const FAMILY: FamilySpec = FamilySpec {
     ],
     ..super::bart::FAMILY
 };
-
-/// A convolution sees three frames: the first all bands of each, the second all its channels.
-fn finish(model: &mut ModelConfig) {
-    let hidden = model.hidden_size;
-    if let Some(source) = &mut model.source {
-        source.own[1] = source.own[0].saturating_mul(3);
-        source.own[2] = hidden.saturating_mul(3);
-    }
-}

@@ -35,6 +35,8 @@ struct Attention {
     core: Core,
     /// Queries are scaled once more, before their product with keys (`opt`).
     scaled: bool,
+    /// Queries, keys and values are copied into the order of heads.
+    ordered: bool,
     shapes: Shapes,
     several: [bool; 2],
     /// `[b, s, a, d]` and `[b, s, k, d]`.
@@ -123,7 +125,7 @@ impl Attention {
         let (shapes, several) = (build.shapes, [heads.1 > 1, kv.1 > 1]);
         let rows = [heads, kv].map(|heads| tape.form([with.b(), with.s(), heads, d]));
         let scaled = modules.scales_queries;
-        Self { projection, output, norms, rotation, core, scaled, shapes, several, rows, names, states: of_keys.shapes.hidden }
+        Self { projection, output, norms, rotation, core, ordered: modules.orders_heads, scaled, shapes, several, rows, names, states: of_keys.shapes.hidden }
     }
 
     /// Queries of `x`, keys and values of `seen`, all `[b, s, heads · d]`, and what they are slices of.
@@ -145,12 +147,17 @@ impl Attention {
         }
     }
 
+    /// Heads before tokens, copied into that order where the modules do so.
+    fn ordered<'t>(&self, heads: Var<'t>, several: bool) -> Var<'t> {
+        if self.ordered && several { heads.copy() } else { heads }
+    }
+
     /// Queries or keys as heads, normed.
     fn heads<'t>(&self, x: Var<'t>, number: usize) -> Var<'t> {
         let (form, several) =
             if number == 0 { (self.shapes.queries, self.several[0]) } else { (self.shapes.keys, self.several[1]) };
         let Some((place, norm)) = self.norms.as_ref().and_then(|(place, norms)| Some((*place, norms.get(number)?))) else {
-            return x.heads(form, several);
+            return self.ordered(x.heads(form, several), several);
         };
         x.tape().at("Query and key norm", sources::PYTORCH_AUTOGRAD);
         match place {
@@ -172,7 +179,7 @@ impl Attention {
         tape.at(self.names[0], sources::PYTORCH_AUTOGRAD);
         let ([q, k, v], _joint) = self.project(x, seen);
         let (q, k) = (self.heads(q, 0), self.heads(k, 1));
-        let v = v.heads(self.shapes.keys, self.several[1]);
+        let v = self.ordered(v.heads(self.shapes.keys, self.several[1]), self.several[1]);
         let (q, k, _parts) = match &self.rotation {
             Some(rotation) => rotation.run(q, k, tables),
             None => (q, k, Vec::new()),

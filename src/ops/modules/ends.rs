@@ -5,6 +5,7 @@ mod beside;
 mod chunks;
 mod encoder;
 mod forms;
+mod frames;
 mod loss;
 mod parts;
 mod source;
@@ -16,6 +17,7 @@ use std::rc::Rc;
 pub(crate) use chunks::AroundLoss;
 use encoder::{OfEncoder, Transform};
 use forms::Forms;
+use frames::Frames;
 use parts::PartOfLoss;
 use source::OfSource;
 
@@ -80,10 +82,12 @@ pub(crate) struct Ends {
     loss: LossKernel,
     /// Shapes of parts of each sequence that have logits of their own.
     parts: Vec<PartOfLoss>,
+    /// Frames are read in place of tokens.
+    frames: Option<Frames>,
     /// The ends of an encoder beside the decoder.
     source: Option<Box<OfSource>>,
-    /// The head is the embedding.
-    tied: bool,
+    /// The head's input is scaled.
+    scales_output: bool,
     /// The buffer that is added to logits.
     logits_buffer: Cell<Option<Kept>>,
     /// A vision tower, of which forward sees nothing while no image is in the texts.
@@ -225,8 +229,9 @@ impl Ends {
             forms: Forms::new(build),
             loss: build.loss(),
             parts: PartOfLoss::all(build),
+            frames: Frames::new(build),
             source,
-            tied: model.tie_word_embeddings,
+            scales_output: modules.scales_output && model.source.is_some_and(|source| !source.unscaled_output),
             logits_buffer: Cell::default(),
             tower: model.tower.filter(|_| first),
             own_model: build.kernels().is_own_model,
@@ -360,7 +365,9 @@ impl Ends {
         let form = self.projections.map_or(whole, |[_, out]| out.form);
         let form = self.forms.embedded.unwrap_or(form);
         let form = self.prompt.as_ref().map_or(form, |prompt| prompt.text);
-        let (mut embedded, dtype) = self.embedded_tokens(tape, ids, form);
+        let frames = self.of_frames(tape, ids).map(|made| (made.clone(), made.dtype()));
+        let (mut embedded, dtype) = frames.unwrap_or_else(|| self.embedded_tokens(tape, ids, form));
+        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         embedded = self.with_sound_and_shape(tape, embedded);
         embedded = self.without_masked(tape, embedded);
         let mut held = Vec::with_capacity(4);
@@ -441,13 +448,14 @@ impl Ends {
         match &self.head {
             Some(head) => {
                 let ids = embedded.ids.clone();
-                let scales = self.modules.scales_output && self.tied;
                 // What the model's `forward` returns has the encoder's states, too.
                 let _states = embedded.tables[0].source.clone();
                 let hidden = self.last_norm(tape, embedded, outputs);
                 // The task's `forward` holds the encoder's output.
                 let _output = self.own.transform.is_some().then(|| hidden.clone());
-                let hidden = if scales { hidden.apply(SCALE).named("head input") } else { hidden };
+                // The decoder's output is part of what is returned.
+                let _unscaled = self.scales_output.then(|| hidden.clone());
+                let hidden = if self.scales_output { hidden.apply(SCALE).named("head input") } else { hidden };
                 let _pooled = self.pooled(tape, &hidden);
                 let hidden = match &self.own.transform {
                     Some(transform) => transform.run(tape, &{ hidden }),

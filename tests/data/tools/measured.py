@@ -27,9 +27,10 @@ class Named:
         model = self.of._from_config(config, dtype=dtype)
         if self.source:
             # The truth tools give one tensor as tokens and labels; an encoder beside a decoder reads tokens of its own.
-            model.register_buffer("source_ids", torch.zeros(*self.source, dtype=torch.int64, device=measure.DEV))
+            of_sound = model.main_input_name == "input_features"
+            model.register_buffer("source", torch.zeros(*self.source, dtype=dtype if of_sound else torch.int64, device=measure.DEV))
             forward = model.forward
-            model.forward = lambda input_ids, labels: forward(input_ids=model.source_ids, labels=labels)
+            model.forward = lambda input_ids, labels: forward(**{model.main_input_name: model.source}, labels=labels)
         return model
 
 
@@ -54,6 +55,8 @@ for line in sys.stdin:
     shape, run = dict(case["config"]), {**DEFAULT, **case["run"]}
     named = shape.get("architectures")
     source = (run["micro_batch_size"], run["source_length"]) if "source_length" in run else None
+    if source and "num_mel_bins" in shape:
+        source = (source[0], shape["num_mel_bins"], 2 * source[1])
     measure.AutoModelForCausalLM = Named(named[0], source) if named else CAUSAL
     keys = {key: value for key, value in shape.items() if key not in ("model_type", "architectures")}
     config = transformers.AutoConfig.for_model(shape["model_type"], **keys)

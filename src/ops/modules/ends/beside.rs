@@ -45,7 +45,7 @@ impl Beside {
         let own = model.encoder.map(|encoder| encoder.own).or_else(|| model.source.map(|source| source.own))?;
         let h = embedding_width(build);
         match build.model().family.modules().encoder.embedding {
-            EmbeddedParts::Tokens => None,
+            EmbeddedParts::Tokens | EmbeddedParts::Frames => None,
             EmbeddedParts::WithDroppedTokens => {
                 (own[0] > 0).then(|| Self::Dropped { of_sequences: tape.form([with.b(), Dim("one", 1)]) })
             }

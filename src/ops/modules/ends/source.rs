@@ -38,7 +38,10 @@ impl OfSource {
     }
 
     fn ids<'t>(&self, tape: &'t Tape) -> Var<'t> {
-        let made = || tape.constant("token ids of the source", self.ids, DType::Int64);
+        let made = || match &self.ends.frames {
+            Some(frames) => frames.input(tape),
+            None => tape.constant("token ids of the source", self.ids, DType::Int64),
+        };
         self.kept.get().map_or_else(made, |kept| tape.held(kept))
     }
 
@@ -67,10 +70,9 @@ impl Ends {
         embedded
     }
 
-    /// What it has when the block of that layer begins: where that is the decoder's first, the encoder ends in front of it.
-    pub fn turn<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, (layer, ids): (u64, &Var<'t>)) -> Embedded<'t> {
-        let turns = self.source.as_ref().is_some_and(|source| source.layers == layer);
-        if turns { self.turned(tape, embedded, ids) } else { embedded }
+    /// True for the decoder's first layer, in front of which an encoder ends.
+    pub fn turns_at(&self, layer: u64) -> bool {
+        self.source.as_ref().is_some_and(|source| source.layers == layer)
     }
 
     /// The decoder's embedded tokens, with the encoder's last states; `ids` are the labels.
