@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::config::{
     Accelerator, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PeakRates,
-    PositionEmbedding, Tower,
+    PositionEmbedding, Source, Tower,
 };
 use crate::units::Bytes;
 
@@ -150,6 +150,8 @@ struct Architecture {
     encoder: Option<Encoder>,
     #[serde(skip)]
     tower: Option<Tower>,
+    #[serde(default)]
+    source: Option<Source>,
     #[serde(default)]
     hybrid: Option<Hybrid>,
 }

@@ -129,6 +129,11 @@ pub enum EmbeddedParts {
     /// Beside tokens and positions, a table shared by all blocks of how far keys lie from queries, with so many rows as the first
     /// further size.
     WithDistances,
+    /// No tokens, but frames of so many numbers as the first further size, of which two convolutions over three frames make half as many.
+    Frames,
+    /// Beside tokens, a table of how far keys lie from queries, with so many rows as the first further size, which all blocks read as it
+    /// is; scores are not scaled.
+    WithBiases,
     /// Beside tokens and positions, how far keys lie from queries, which scores are made of: distances that have an embedding, and whether
     /// it meets queries, meets keys, goes through the tokens' projections, and is normed.
     WithEmbeddedDistances,
@@ -187,6 +192,8 @@ pub struct Further {
     pub name: &'static str,
     /// Every block has them, rather than the model.
     pub in_blocks: bool,
+    /// How often they are there.
+    pub times: Extent,
     /// Their shape, of two dimensions at most.
     pub shape: [Extent; 2],
 }
@@ -198,6 +205,8 @@ pub enum Extent {
     Of(u64),
     /// `hidden_size`.
     Hidden,
+    /// `intermediate_size`.
+    Inner,
     /// `num_attention_heads`.
     Heads,
     /// The width of a head.
@@ -217,21 +226,31 @@ pub enum Extent {
 impl Further {
     /// A matrix of every block.
     pub const fn in_blocks(name: &'static str, shape: [Extent; 2]) -> Self {
-        Self { name, in_blocks: true, shape }
+        Self { name, in_blocks: true, times: Extent::Of(1), shape }
     }
 
     /// A vector of every block.
     pub const fn vector_in_blocks(name: &'static str, width: Extent) -> Self {
-        Self { name, in_blocks: true, shape: [width, Extent::Of(1)] }
+        Self { name, in_blocks: true, times: Extent::Of(1), shape: [width, Extent::Of(1)] }
     }
 
     /// A matrix of the model.
     pub const fn of_model(name: &'static str, shape: [Extent; 2]) -> Self {
-        Self { name, in_blocks: false, shape }
+        Self { name, in_blocks: false, times: Extent::Of(1), shape }
+    }
+
+    /// Matrices of the model.
+    pub const fn times(times: Extent, name: &'static str, shape: [Extent; 2]) -> Self {
+        Self { name, in_blocks: false, times, shape }
+    }
+
+    /// Vectors of the model.
+    pub const fn vectors(times: Extent, name: &'static str, width: Extent) -> Self {
+        Self { name, in_blocks: false, times, shape: [width, Extent::Of(1)] }
     }
 
     /// A vector of the model.
     pub const fn vector_of_model(name: &'static str, width: Extent) -> Self {
-        Self { name, in_blocks: false, shape: [width, Extent::Of(1)] }
+        Self { name, in_blocks: false, times: Extent::Of(1), shape: [width, Extent::Of(1)] }
     }
 }

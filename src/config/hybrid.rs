@@ -220,11 +220,13 @@ pub struct LayerKind {
     pub unnormed: bool,
     /// Whether it has an [`Hybrid::indexer`].
     pub indexed: bool,
+    /// Whether it is a block of the encoder beside a decoder.
+    pub source: bool,
 }
 
 impl LayerKind {
     /// How many kinds there can be.
-    pub const COUNT: usize = 97;
+    pub const COUNT: usize = 193;
 
     /// The kind's place among all that there can be, from 0.
     pub const fn index(self) -> usize {
@@ -233,7 +235,7 @@ impl LayerKind {
             return Self::COUNT - 1;
         }
         let before = ((self.keys as usize * 2 + self.mixer as usize) * 3 + self.feed as usize) * 2 + self.other_heads as usize;
-        before * 2 + self.indexed as usize
+        (before * 2 + self.indexed as usize) * 2 + self.source as usize
     }
 }
 
@@ -250,13 +252,14 @@ impl ModelConfig {
                 other_heads: false,
                 unnormed: self.is_unnormed(layer),
                 indexed: false,
+                source: self.is_of_source(layer),
             },
         }
     }
 
-    /// The architecture as layers of that kind have it: with [`Hybrid::other_heads`] in place of the usual ones, and twice as wide where
-    /// [`Hybrid::double_wide_mlp`] says so.
-    pub fn of_layers(&self, kind: LayerKind) -> Cow<'_, Self> {
+    /// The architecture with [`Hybrid::other_heads`] in place of the usual ones, where layers of that kind have them, and twice as wide
+    /// where [`Hybrid::double_wide_mlp`] says so.
+    pub(super) fn of_heads(&self, kind: LayerKind) -> Cow<'_, Self> {
         let doubles = kind.keys == Keys::Shared && self.hybrid.as_ref().is_some_and(|hybrid| hybrid.double_wide_mlp);
         if doubles {
             let wide = Self { intermediate_size: self.intermediate_size.saturating_mul(2), ..self.clone() };
@@ -303,7 +306,7 @@ impl ModelConfig {
 
     /// Whether all layers are alike.
     pub const fn is_uniform(&self) -> bool {
-        self.moe.is_none() && self.hybrid.is_none() && !self.is_unnormed(0)
+        self.moe.is_none() && self.hybrid.is_none() && self.source.is_none() && !self.is_unnormed(0)
     }
 
     /// Whether that layer has no norm before attention.
@@ -379,7 +382,15 @@ impl Hybrid {
         let feed = if self.feed_forward_layers.contains(layer) { feed } else { Feed::None };
         let mixer = self.mixer.as_ref().is_some_and(|mixer| mixer.layers.contains(layer));
         let indexed = self.indexer.as_ref().is_some_and(|indexer| indexer.layers.contains(layer));
-        LayerKind { keys, mixer, feed, other_heads: other.is_some() && keys != Keys::None, unnormed: false, indexed }
+        LayerKind {
+            keys,
+            mixer,
+            feed,
+            other_heads: other.is_some() && keys != Keys::None,
+            unnormed: false,
+            indexed,
+            source: false,
+        }
     }
 }
 
@@ -394,14 +405,24 @@ mod tests {
             for mixer in [false, true] {
                 for feed in [Feed::Dense, Feed::Experts, Feed::None] {
                     for other_heads in [false, true] {
-                        let kind = |indexed| LayerKind { keys, mixer, feed, other_heads, unnormed: false, indexed }.index();
-                        places.extend([false, true].map(kind));
+                        let kind =
+                            |indexed, source| LayerKind { keys, mixer, feed, other_heads, unnormed: false, indexed, source };
+                        for indexed in [false, true] {
+                            places.extend([false, true].map(|source| kind(indexed, source).index()));
+                        }
                     }
                 }
             }
         }
-        let first =
-            LayerKind { keys: Keys::Own, mixer: false, feed: Feed::Dense, other_heads: false, unnormed: true, indexed: false };
+        let first = LayerKind {
+            keys: Keys::Own,
+            mixer: false,
+            feed: Feed::Dense,
+            other_heads: false,
+            unnormed: true,
+            indexed: false,
+            source: false,
+        };
         places.push(first.index());
         assert!(places.into_iter().eq(0..LayerKind::COUNT));
     }

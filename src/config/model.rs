@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AttentionGate, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm, Tower};
+use super::{
+    AttentionGate, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm, Source, Tower,
+};
 
 /// The normalisation layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -120,6 +122,8 @@ pub struct ModelConfig {
     pub hybrid: Option<Hybrid>,
     /// A vision tower with its projector, before the text.
     pub tower: Option<Tower>,
+    /// The encoder beside this decoder; its blocks are the first of the layers.
+    pub source: Option<Source>,
 }
 
 impl ModelConfig {
@@ -167,6 +171,7 @@ impl ModelConfig {
             encoder: None,
             hybrid: None,
             tower: None,
+            source: None,
         }
     }
 
@@ -197,7 +202,7 @@ impl ModelConfig {
             self.position_embedding == PositionEmbedding::Rotary && self.rotary_dim.is_none_or(|dim| dim == self.head_dim);
         let shaped = self.normalization == Normalization::RmsNorm && self.mlp == MlpKind::Gated && self.norms_per_block == 2;
         let other = special || capped || self.lm_head_bias || self.embedding_norm || self.parallel_residual || self.pooler;
-        let other = other || self.encoder.is_some() || self.has_parts_of_its_own();
+        let other = other || self.encoder.is_some() || self.source.is_some() || self.has_parts_of_its_own();
         alike && rotated && shaped && !other && self.hidden_act == HiddenAct::Silu
     }
 

@@ -98,6 +98,20 @@ pub struct Modules {
     pub takes_prefix: bool,
     /// Choices that encoders alone have.
     pub encoder: EncoderModules,
+    /// The modules of an encoder beside the decoder; `None`: there is none, or it has the decoder's.
+    pub source: Option<&'static Self>,
+    /// Queries, keys and values are copied into the order of heads.
+    pub orders_heads: bool,
+    /// The feed-forward layer's inner values are cast to the format of the last weight, before autocast casts both.
+    pub feeds_as_weights: bool,
+    /// The table of positions never learns (sines).
+    pub freezes_positions: bool,
+    /// Positions are sines in a table that is a buffer.
+    pub keeps_sines: bool,
+    /// The head's input is scaled, unless the file says that the head is not tied.
+    pub scales_output: bool,
+    /// A buffer of one number for each token is added to logits (`final_logits_bias`).
+    pub adds_buffer_to_logits: bool,
     /// The library's plan for tensor parallelism (`base_model_tp_plan`), if it has one.
     pub tensor_plan: Option<TensorPlan>,
     /// The shapes that the modules can take; `None`: any.
@@ -156,6 +170,13 @@ impl Modules {
         splits_tokens: true,
         takes_prefix: true,
         encoder: EncoderModules::PLAIN,
+        source: None,
+        orders_heads: false,
+        feeds_as_weights: false,
+        freezes_positions: false,
+        keeps_sines: false,
+        scales_output: false,
+        adds_buffer_to_logits: false,
         tensor_plan: Some(TensorPlan::PLAIN),
         shape: Some(ShapeRule::PLAIN),
         measured: Measured { written_out: true, fused_kernels: false, tensor_parallel: false },
@@ -229,6 +250,8 @@ pub enum NormStyle {
     ScaledByCopy,
     /// fp32 inside, cast back, without a scale (`NanoChatRMSNorm`).
     Unscaled,
+    /// The input itself by a root mean square in fp32, cast to 16-bit weights' format, times the weight (`T5LayerNorm`).
+    ScaledInput,
     /// All in fp32, scaled by one plus the weight (`Gemma2RMSNorm`).
     OnePlusScale,
     /// fp32 inside, by the mean square to the power of -1/2; scaled in fp32, then cast back (`Gemma3nRMSNorm`).
@@ -503,6 +526,8 @@ pub enum PositionIds {
     FromTokens,
     /// Nowhere: models without attention count no positions, and make no masks.
     Nowhere,
+    /// They are not told: masks know them.
+    Untold,
 }
 
 /// The factor on embedded tokens.

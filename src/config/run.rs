@@ -101,6 +101,8 @@ impl Loss {
 pub struct TrainingRun {
     /// Tokens per sequence (s).
     pub seq_length: u64,
+    /// Tokens that an encoder beside a decoder reads; `None`: as many as the decoder.
+    pub source_length: Option<u64>,
     /// Sequences per optimizer step over all ranks.
     pub global_batch_size: u64,
     /// Sequences a rank holds at once (b); `None`: the whole share of the global batch, no accumulation.
@@ -173,6 +175,7 @@ impl TrainingRun {
     pub const fn plain() -> Self {
         Self {
             seq_length: 1,
+            source_length: None,
             global_batch_size: 1,
             micro_batch_size: None,
             precision: TrainingPrecision::Bf16Mixed,

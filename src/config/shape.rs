@@ -72,6 +72,8 @@ pub struct ShapeRule {
     pub gates_attention: bool,
     /// It is an encoder.
     pub encoder: bool,
+    /// It is a decoder beside an encoder.
+    pub source: bool,
 }
 
 impl ShapeRule {
@@ -97,6 +99,7 @@ impl ShapeRule {
         layers_of_states: LayersOfStates::InPlaceOfAttention,
         gates_attention: false,
         encoder: false,
+        source: false,
     };
 
     /// A plain feed-forward layer, two layer norms a block, attention of any kind of heads.
@@ -119,6 +122,7 @@ impl ShapeRule {
         };
         layers
             && model.encoder.is_some() == self.encoder
+            && model.source.is_some() == self.source
             && self.fits_feed_forward(model)
             && self.fits_norms(model)
             && self.fits_attention(model)

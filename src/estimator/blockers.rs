@@ -240,6 +240,12 @@ rules! {
         "transformers trains attention to chosen tokens by masks, which flash kernels do not take; choose standard attention";
     ENCODER_ELSEWHERE: PYTORCH_AUTOGRAD,
         "An encoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks alone; choose that stack, or another model";
+    SOURCE_ELSEWHERE: PYTORCH_AUTOGRAD,
+        "An encoder beside its decoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks that share nothing; choose that, or another model";
+    SOURCE_BIASED: PYTORCH_AUTOGRAD,
+        "Biases of how far tokens lie apart, which all blocks share, are modelled for attention written out, of which nothing is recomputed; choose standard attention and recompute nothing";
+    SOURCE_COUNTED: PYTORCH_AUTOGRAD,
+        "Of this encoder and its decoder the parameters are counted alone: what they take in training is not modelled; choose another model";
     TOWER_ELSEWHERE: PYTORCH_AUTOGRAD,
         "A vision tower is modelled as transformers' own modules hold it, on data-parallel ranks that share nothing or everything tensor by tensor (FSDP2); choose that, or clear “Vision tower of” to count the text part alone";
     // `cce_backward_kernel`: "Backwards requires embeddings to be bf16 or fp16".

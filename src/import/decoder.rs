@@ -42,7 +42,8 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     }
     super::only::check(file, kind)?;
     let hidden_size = file.size_or(kind.names_of(HIDDEN), MAX_SIZE, sizes.hidden)?;
-    let num_hidden_layers = file.size_or(kind.names_of(LAYERS), MAX_LAYERS, sizes.layers)?;
+    let layers = super::source::layers_of_decoder(file, kind)?;
+    let num_hidden_layers = layers.map_or_else(|| file.size_or(kind.names_of(LAYERS), MAX_LAYERS, sizes.layers), Ok)?;
     let num_attention_heads = file.size_or(kind.names_of(HEADS), MAX_SIZE, sizes.heads)?;
     let mla = latent_attention(file, kind.latent)?;
     let num_key_value_heads = key_value_heads(file, kind, num_attention_heads)?;
@@ -50,7 +51,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     let expert_width = inner(file, kind, hidden_size)?;
     let intermediate_size = dense_inner(file, kind, expert_width)?;
     let vocab_size = file.size_or(kind.names_of(VOCAB), MAX_SIZE, sizes.vocab)?;
-    let max_position_embeddings = file.size_or(POSITIONS, MAX_POSITIONS, sizes.positions)?;
+    let max_position_embeddings = file.size_or(kind.own_names_of(POSITIONS), MAX_POSITIONS, sizes.positions)?;
     let tie_word_embeddings = file.tied(kind.tied)?;
     let parallel_residual = flag(file, kind.parallel, "parallel_residual")?;
     let (position_embedding, extra) = positions(file, kind.positions)?;
@@ -115,6 +116,7 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
     }
     tell_implied(file, kind, &config);
     encoder(file, kind, &mut config)?;
+    super::source::source(file, kind, &mut config)?;
     hybrid(file, kind, &mut config)?;
     other_heads(file, kind, &mut config)?;
     super::indexer::indexer(file, kind, &mut config)?;
@@ -342,6 +344,21 @@ fn positions(file: &mut Reader<'_>, rule: Positions) -> Result<(PositionEmbeddin
     Ok((found, 0))
 }
 
+/// The activation function of that name, if it is known.
+pub(super) fn named_activation(word: &str) -> Option<HiddenAct> {
+    Some(match word {
+        "silu" | "swish" | "swiglu" => HiddenAct::Silu,
+        "gelu" | "gelu_pytorch_tanh" | "gelu_python" | "gelu_10" | "geglu" | "gelu_accurate" => HiddenAct::Gelu,
+        "gelu_new" => HiddenAct::GeluNew,
+        "gelu_fast" => HiddenAct::GeluFast,
+        "quick_gelu" => HiddenAct::QuickGelu,
+        "relu" => HiddenAct::Relu,
+        "relu2" | "relu_squared" => HiddenAct::Relu2,
+        "xielu" => HiddenAct::Xielu,
+        _ => return None,
+    })
+}
+
 /// The activation function, by the operators that compute it.
 fn activation(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<HiddenAct, ImportError> {
     let default = kind.act;
@@ -355,22 +372,12 @@ fn activation(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<HiddenAct, Imp
         return Ok(default);
     };
     let Value::Text(word) = value else { return Err(ImportError::wrong_type(key, "text", value)) };
-    let known = match word.as_str() {
-        "silu" | "swish" | "swiglu" => HiddenAct::Silu,
-        "gelu" | "gelu_pytorch_tanh" | "gelu_python" | "gelu_10" | "geglu" | "gelu_accurate" => HiddenAct::Gelu,
-        "gelu_new" => HiddenAct::GeluNew,
-        "gelu_fast" => HiddenAct::GeluFast,
-        "quick_gelu" => HiddenAct::QuickGelu,
-        "relu" => HiddenAct::Relu,
-        "relu2" | "relu_squared" => HiddenAct::Relu2,
-        "xielu" => HiddenAct::Xielu,
-        _ => {
-            file.without_effect(&keys);
-            file.asks("hidden_act", Value::Text(name_of(HiddenAct::GeluNew).to_owned()), true);
-            let note = "Not a function known here: counted as gelu_new, which keeps the most.";
-            file.upper_bound("hidden_act", word, note);
-            return Ok(HiddenAct::GeluNew);
-        }
+    let Some(known) = named_activation(word) else {
+        file.without_effect(&keys);
+        file.asks("hidden_act", Value::Text(name_of(HiddenAct::GeluNew).to_owned()), true);
+        let note = "Not a function known here: counted as gelu_new, which keeps the most.";
+        file.upper_bound("hidden_act", word, note);
+        return Ok(HiddenAct::GeluNew);
     };
     file.without_effect(&keys);
     file.asks("hidden_act", Value::Text(name_of(known).to_owned()), true);

@@ -99,7 +99,7 @@ fn words(file: &mut Reader<'_>, key: &'static str) -> String {
 }
 
 /// A size that a family's own modules know; null says that there is none.
-fn own_size(file: &mut Reader<'_>, key: &'static str, default: u64) -> Result<u64, ImportError> {
+pub(super) fn own_size(file: &mut Reader<'_>, key: &'static str, default: u64) -> Result<u64, ImportError> {
     if file.peek(key).is_none() && (default == 0 || file.has(key)) {
         file.without_effect(&[key]);
         file.asks(key, Value::Null, file.has(key));

@@ -23,6 +23,7 @@ mod quantization;
 mod reader;
 mod refuse;
 mod rotation;
+mod source;
 mod states;
 mod streams;
 mod tower;

@@ -23,11 +23,12 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
     let has_streams = kind.is_some_and(|kind| kind.streams.is_some() || kind.embeds_each_layer);
     let is_set = |key: &str| !matches!(file.get(key), None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)));
     let named = |what: &str, key: &str| Some(format!("{what} ({key})"));
-    if is_set("is_encoder_decoder") {
+    let has_source = kind.is_some_and(|kind| kind.source.is_some());
+    if is_set("is_encoder_decoder") && !has_source {
         return named("an encoder beside its decoder", "is_encoder_decoder");
     }
     for key in ["add_cross_attention", "cross_attention_layers"] {
-        if is_set(key) {
+        if is_set(key) && !has_source {
             return named("cross-attention", key);
         }
     }

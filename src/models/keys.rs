@@ -1,6 +1,68 @@
 //! How files state what only some families have: key/value heads, inner widths, states, layers with other heads.
 
-use crate::config::MixerKind;
+use crate::config::{MixerKind, ModelConfig};
+
+/// A size of a file, with the library's default.
+pub(crate) type Key = (&'static str, u64);
+
+/// How files state the encoder beside a decoder. Sizes without a key are the decoder's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SourceKeys {
+    pub layers: Key,
+    pub heads: Option<Key>,
+    pub key_heads: Option<Key>,
+    pub inner: Option<Key>,
+    /// Longest source, and rows that the table of positions has beyond it.
+    pub positions: Option<(Key, u64)>,
+    /// Rows of a token embedding of its own.
+    pub vocab: Option<Key>,
+    /// Heads are as wide as the decoder's, rather than the hidden size shared out.
+    pub heads_of_decoder: bool,
+    /// The decoder has as many blocks as the encoder where its key says nothing.
+    pub deep: bool,
+    /// The feed-forward layer where `feed_forward_proj` says nothing; empty: there is no such key.
+    pub feed_forward: &'static str,
+    /// The head is tied whatever the file says; one that says no leaves the output unscaled alone.
+    pub always_tied: bool,
+    /// Sets what follows from other sizes.
+    pub finish: fn(&mut ModelConfig),
+}
+
+impl SourceKeys {
+    /// So many blocks under that key, of the decoder's sizes.
+    pub const fn of(layers: Key) -> Self {
+        Self {
+            layers,
+            heads: None,
+            key_heads: None,
+            inner: None,
+            positions: None,
+            vocab: None,
+            heads_of_decoder: true,
+            deep: false,
+            feed_forward: "",
+            always_tied: false,
+            finish: |_| {},
+        }
+    }
+
+    /// Sizes under keys that begin with `encoder_`.
+    pub const fn encoder(layers: u64, heads: u64, inner: u64) -> Self {
+        Self {
+            heads: Some(("encoder_attention_heads", heads)),
+            inner: Some(("encoder_ffn_dim", inner)),
+            heads_of_decoder: false,
+            ..Self::of(("encoder_layers", layers))
+        }
+    }
+}
+
+/// Names of a decoder's sizes in files that have an encoder's beside them.
+pub(crate) const DECODER: &[(&str, &[&str])] = &[
+    ("hidden_size", &["hidden_size", "d_model"]),
+    ("num_hidden_layers", &["decoder_layers"]),
+    ("num_attention_heads", &["decoder_attention_heads"]),
+];
 
 /// How files state the number of key/value heads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The words that a family's file is written with.
 
-pub(super) use super::keys::{Attends, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, States};
+pub(super) use super::keys::{Attends, DECODER, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys, States};
 pub(super) use super::spec::{
     ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, LEARNED, Latent, Norms, Only, Otherwise, Positions, Sizes,
     Window,
@@ -8,7 +8,7 @@ pub(super) use super::spec::{
 pub(super) use crate::config::{
     AddedParts, AttentionGate, BlockLayout, Division, EmbeddedParts, EmbeddingScale, Encoder, EncoderModules, ExpertModules,
     ExpertWeights, ExpertsRule, Extent, FamilyChoice, FeedForwardStyle, Further, GgufRules, HeadWidth, HiddenAct, IndexRotation,
-    LayersOfStates, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind, Modules, NormStyle, Normalization, PositionBuffers,
-    PositionEmbedding, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores, RouterWeights,
-    ShapeRule, SharedTurn, SinkStyle, StateProjections, TensorPlan, TokenMask,
+    LayersOfStates, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind, ModelConfig, Modules, NormStyle, Normalization,
+    PositionBuffers, PositionEmbedding, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle, RouterScores,
+    RouterWeights, ShapeRule, SharedTurn, SinkStyle, StateProjections, TensorPlan, TokenMask,
 };

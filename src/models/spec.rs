@@ -1,7 +1,7 @@
 //! The description of a family's `config.json` files of its kind: which facts are fixed, which the file states, and what the library
 //! takes where it does not.
 
-use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, States};
+use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys, States};
 use crate::config::{Encoder, Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding};
 
 /// Positions in a learned table of as many rows.
@@ -233,6 +233,10 @@ pub(crate) struct FamilySpec {
     pub modules: &'static Modules,
     /// Its files may give sizes the names of other kinds, such as `n_embd`.
     pub older_names: bool,
+    /// The keys of sizes that its files have under names of their own, each behind the usual one.
+    pub own_names: &'static [(&'static str, &'static [&'static str])],
+    /// The encoder beside its decoder.
+    pub source: Option<SourceKeys>,
     pub sizes: Sizes,
     /// How its files state the number of key/value heads.
     pub key_value_heads: KeyValueHeads,
@@ -333,6 +337,8 @@ impl FamilySpec {
         labels: &[],
         modules: &Modules::GENERIC,
         older_names: false,
+        own_names: &[],
+        source: None,
         sizes: Sizes::UNKNOWN,
         key_value_heads: KeyValueHeads::Stated,
         inner: InnerWidth::Stated(&["intermediate_size"]),
@@ -392,6 +398,16 @@ impl FamilySpec {
 
     /// The names of a size that this kind's files have: all that there are for older kinds and for unknown ones, else the library's own.
     pub fn names_of<'a>(&self, keys: &'a [&'static str]) -> &'a [&'static str] {
-        if self.older_names { keys } else { keys.get(..1).unwrap_or(keys) }
+        if self.older_names {
+            keys
+        } else {
+            self.own_names_of(keys).get(..).filter(|own| *own != keys).or_else(|| keys.get(..1)).unwrap_or(keys)
+        }
+    }
+
+    /// The names of a size that are this kind's alone, or all that there are.
+    pub fn own_names_of<'a>(&self, keys: &'a [&'static str]) -> &'a [&'static str] {
+        let usual = keys.first();
+        self.own_names.iter().find(|(name, _)| Some(name) == usual).map_or(keys, |(_, own)| *own)
     }
 }

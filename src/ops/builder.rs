@@ -11,6 +11,8 @@ pub struct Lowering<'a> {
     pub model: &'a ModelConfig,
     /// Tokens of one sequence that go through at once.
     pub seq_length: u64,
+    /// Tokens of one sequence of the encoder beside a decoder.
+    pub source_length: u64,
     /// Sequences that go through at once.
     pub micro_batch_size: u64,
     /// Tokens the attention looks back on, and the cache keeps per sequence.
@@ -69,6 +71,7 @@ impl<'a> Lowering<'a> {
         Self {
             model,
             seq_length: 1,
+            source_length: 1,
             micro_batch_size: 1,
             context_length: 1,
             packed_text: None,
@@ -95,6 +98,11 @@ impl<'a> Lowering<'a> {
             dispatch: Dispatch::Cuda,
             tuning: Tuning::FULL,
         }
+    }
+
+    /// That of layers of a model's encoder, or of whatever its sequences are for the decoder behind it.
+    pub(super) const fn of_source(&self, model: &'a ModelConfig) -> Self {
+        Self { model, seq_length: self.source_length, context_length: self.source_length, ..*self }
     }
 
     /// One rank's part of what tensor parallelism splits.

@@ -29,11 +29,11 @@ pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
     let first = with.model.kind_of(0);
     for layer in layers.clone() {
         let kind = if with.model.is_uniform() { first } else { with.model.kind_of(layer) };
-        if !matches!(kind.keys, Keys::Own | Keys::Joint) {
+        if kind.source || !matches!(kind.keys, Keys::Own | Keys::Joint) {
             continue;
         }
         // Only the heads matter here.
-        let kind = LayerKind { other_heads: kind.other_heads, indexed: kind.indexed, ..first };
+        let kind = LayerKind { other_heads: kind.other_heads, indexed: kind.indexed, source: false, ..first };
         let tokens = with.model.visible(layer, with.context_length);
         match counts.iter_mut().find(|(of, _)| *of == (tokens, kind)) {
             Some((_, count)) => *count += 1,

@@ -222,6 +222,7 @@ pub fn lowering(job: &Job) -> Lowering<'_> {
             Lowering {
                 model: job.model(),
                 seq_length,
+                source_length: job.model().only_source().or(run.source_length).unwrap_or(seq_length),
                 micro_batch_size: job.micro_batch_size().saturating_mul(run.tuning.objective.sequences()),
                 context_length: seq_length.saturating_add(run.tuning.keys_before()),
                 packed_text: run.packed_text(),

@@ -79,6 +79,10 @@ fn step<'t>(tape: &'t Tape, modules: &Modules<'t>, head: u16) {
     let mut outputs = None;
     let hands_on = with.model.family.modules().shares_indexed_tokens;
     for ((layer, block), tag) in blocks.iter().zip(1..) {
+        if ends.turns_at(*layer) {
+            tape.begin(When::Forward, 0, Kind::Activation);
+            embedded = ends.turned(tape, embedded, &ids);
+        }
         tape.begin(When::Forward, tag, Kind::Activation);
         let tables = &embedded.tables[usize::from(with.model.sliding_layers.contains(*layer))];
         let tables = Tables {

@@ -3,7 +3,7 @@
 
 use super::builder::Lowering;
 use super::listed::Listed;
-use super::modules::{Block, Build, Ends, Tables, block, kind, split_of_state};
+use super::modules::{Block, Build, CROSSES, Ends, Tables, block, kind, split_of_state};
 use super::tape::{OpName, Tape};
 use super::tensor::{Dim, Kept, Op, Role, Split, Tensor};
 use super::{BlockKind, OpList, Shape, kinds};
@@ -26,15 +26,18 @@ pub(super) fn of(with: &Lowering, counts: bool) -> OpList {
     let with = Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, compiled: false, ..*with };
     let kinds = kinds(with.model);
     let models: Vec<_> = kinds.iter().map(|(kind, _)| with.model.of_layers(*kind)).collect();
-    let of_kinds: Vec<_> = models.iter().map(|model| Lowering { model, ..with }).collect();
+    let of_kind =
+        |(model, (kind, _)): (_, &(LayerKind, u64))| if kind.source { with.of_source(model) } else { Lowering { model, ..with } };
+    let of_kinds: Vec<_> = models.iter().map(|model| &**model).zip(&kinds).map(of_kind).collect();
     let modules = Modules::declare(&tape, &with, &kinds);
     let block = |(of, layers)| BlockKind { of, layers, ops: Vec::new(), first_half: 0 };
     let mut list = OpList { embedding: Vec::new(), kinds: kinds.into_iter().map(block).collect(), head: Vec::new() };
     let is_listed = !with.training || with.stack.is_listed();
     let flops = if is_listed || counts { modules.run(&mut list, &of_kinds, (is_listed, counts)) } else { Vec::new() };
     modules.add_parameters(&mut list, &of_kinds);
-    for (ops, flops) in list.parts().zip(flops) {
-        add(&with, ops, flops);
+    let of_parts = std::iter::once(&with).chain(&of_kinds).chain(std::iter::once(&with));
+    for ((ops, flops), of_part) in list.parts().zip(flops).zip(of_parts) {
+        add(of_part, ops, flops);
     }
     list
 }
@@ -102,7 +105,9 @@ impl<'a> Modules<'a> {
         let Build { tape, with, shapes, .. } = self.build;
         tape.count_only();
         let (mut flops, counted) = (Vec::with_capacity(4), || if counts { tape.take_flops() } else { Vec::new() });
-        let embedded = counts.then(|| self.ends.embed(tape, &tape.constant("token ids", shapes.text, DType::Int64)));
+        let ids = tape.constant("token ids", shapes.text, DType::Int64);
+        let embedded = counts.then(|| self.ends.embed(tape, &ids));
+        let embedded = embedded.map(|embedded| self.ends.turned(tape, embedded, &ids));
         flops.push(counted());
         if is_listed {
             list.embedding = Listed::new(tape, with, (shapes, &[])).embedding();
@@ -110,11 +115,12 @@ impl<'a> Modules<'a> {
         let hidden = tape.constant("hidden states", shapes.hidden, self.build.with.parameter);
         for (((_, block), with), kind) in self.blocks.iter().zip(of_kinds).zip(&mut list.kinds) {
             // No product reads a table.
-            drop(block.run(tape, &hidden, &Tables::default()));
+            // Layers with heads of their own have other shapes, and so have those of an encoder.
+            let shapes = if kind.of.other_heads || kind.of.source { Build::again(tape, with).shapes } else { shapes };
+            let hidden = if kind.of.source { &tape.constant("hidden states", shapes.hidden, with.parameter) } else { &hidden };
+            drop(block.run(tape, hidden, &Tables::default()));
             flops.push(counted());
             if is_listed {
-                // Layers with heads of their own have other shapes.
-                let shapes = if kind.of.other_heads { Build::again(tape, with).shapes } else { shapes };
                 (kind.ops, kind.first_half) = Listed::new(tape, with, (shapes, &tape.take_products())).block(kind.of);
             }
         }
@@ -134,7 +140,8 @@ impl<'a> Modules<'a> {
 fn add(with: &Lowering, ops: &mut Vec<Op>, flops: Vec<OpName>) {
     let of_weights = if with.tuning.freezes_model() { 1.0 } else { 2.0 };
     for OpName { name, source, forward: [weights, attention, adapters, alone], .. } in flops {
-        let (attention, attention_core) = (attention * to_f64(with.met()), attention > 0.0);
+        let met = if CROSSES.contains(&name) { with.source_length } else { with.met() };
+        let (attention, attention_core) = (attention * to_f64(met), attention > 0.0);
         let forward = Flops(weights + attention + adapters + alone);
         let backward = Flops(weights * of_weights + 2.0 * (attention + adapters));
         match ops.iter_mut().find(|op| op.name == name) {

@@ -149,6 +149,7 @@ impl Scenario {
         match mode {
             Mode::Train | Mode::Tune => Run::Training(TrainingRun {
                 seq_length: self.integer(FieldId::SeqLength),
+                source_length: self.optional_integer(FieldId::SourceLength),
                 global_batch_size: self.integer(FieldId::GlobalBatchSize),
                 micro_batch_size: self.optional_integer(FieldId::MicroBatchSize),
                 precision: self.word(FieldId::Precision),

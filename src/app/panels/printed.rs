@@ -32,7 +32,7 @@ pub fn printed_code(link: &str) -> Html {
 }
 
 /// Inputs that say nothing until somebody sets them: of serving, of the libraries that share a model out, loss, float8 and evaluations.
-const QUIET: [FieldId; 17] = [
+const QUIET: [FieldId; 18] = [
     FieldId::Server,
     FieldId::SharedPrefix,
     FieldId::MemoryUtilization,
@@ -43,6 +43,7 @@ const QUIET: [FieldId; 17] = [
     FieldId::Float8,
     FieldId::EvaluationBatch,
     FieldId::EvaluationLogits,
+    FieldId::SourceLength,
     FieldId::BucketCap,
     FieldId::OverlapComm,
     FieldId::PersistenceThreshold,

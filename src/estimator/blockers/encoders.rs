@@ -15,3 +15,10 @@ pub(super) fn runs(job: &Job, run: &TrainingRun) -> bool {
     let plain = run.tuning.is_full() && run.packed_text().is_none() && run.evaluation.is_none() && !run.compile;
     whole && own_loss && plain && run.stack.is_played() && !run.stack.modules().is_own_model
 }
+
+/// True for a training that an encoder beside a decoder is modelled in.
+pub(super) fn run_beside(job: &Job, run: &TrainingRun) -> bool {
+    let shares = job.layout().shards() > 1;
+    let standard = job.layout().ep() == 1 && run.tuning.objective.sequences() == 1;
+    runs(job, run) && standard && !shares
+}

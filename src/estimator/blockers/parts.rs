@@ -2,9 +2,10 @@
 
 use super::{
     ENCODER_COUNTED, ENCODER_ELSEWHERE, ENCODER_RUNS_ONCE, FrameworkRule, INDEXED_BY_MASKS, LAYERS_ELSEWHERE, SHARED_IN_SHARDS,
-    STATES_OTHERWISE, STREAMS_IN_STAGES, STREAMS_TUNED, TOWER_ELSEWHERE, encoders, towers,
+    SOURCE_BIASED, SOURCE_COUNTED, SOURCE_ELSEWHERE, STATES_OTHERWISE, STREAMS_IN_STAGES, STREAMS_TUNED, TOWER_ELSEWHERE,
+    encoders, towers,
 };
-use crate::config::{AttentionKernel, Job, TrainingRun};
+use crate::config::{AttentionKernel, EmbeddedParts, Job, Recompute, TrainingRun};
 
 /// Forbids a rule where something holds.
 type Forbid<'a> = dyn FnMut(bool, &dyn Fn() -> Option<&'static FrameworkRule>) + 'a;
@@ -18,6 +19,11 @@ pub(super) fn forbidden(job: &Job, run: &TrainingRun, forbid: &mut Forbid<'_>) {
     forbid(is_encoder && !encoders::runs(job, run), &|| Some(&ENCODER_ELSEWHERE));
     forbid(is_encoder && !encoders::runs_again(job, run), &|| Some(&ENCODER_RUNS_ONCE));
     forbid(is_encoder && !model.family.modules().encoder.trains, &|| Some(&ENCODER_COUNTED));
+    forbid(model.source.is_some() && !encoders::run_beside(job, run), &|| Some(&SOURCE_ELSEWHERE));
+    let written = run.attention == AttentionKernel::Standard && run.recompute == Recompute::None;
+    let biased = model.family.modules().encoder.embedding == EmbeddedParts::WithBiases;
+    forbid(model.source.is_some() && biased && !written, &|| Some(&SOURCE_BIASED));
+    forbid(model.source.is_some() && !model.family.modules().encoder.trains, &|| Some(&SOURCE_COUNTED));
     forbid(model.shares_blocks() && layout.sharding.shards_parameters(), &|| Some(&SHARED_IN_SHARDS));
     forbid(model.tower.is_some() && !towers::are_held(job, run), &|| Some(&TOWER_ELSEWHERE));
     let streams = model.altup().is_some() || model.indexer().is_some();

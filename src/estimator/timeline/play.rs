@@ -18,7 +18,7 @@ use crate::units::DType;
 type Part = ((u32, Form, DType), bool);
 
 /// Everything that a checkpointed block reads beside its input, of which kinds that is, and the place of the layer.
-type Read = (Vec<Part>, [bool; 6], Option<OfLayer>);
+type Read = (Vec<Part>, [bool; 7], Option<OfLayer>);
 
 /// The model on the tape.
 struct Playing<'t, 'g> {
@@ -117,6 +117,7 @@ fn made<'t>(tape: &'t Tape, plan: &Plan<'_>) -> Made<'t> {
         // Where every tensor is played, the first products take them.
         buffers.extend((!plan.singly).then(|| tape.kept_workspaces()).into_iter().flatten());
     }
+    buffers.extend(ends.source_ids(tape));
     let ids = tape.constant("token ids", build.shapes.text, DType::Int64);
     Made { ends, layers, _buffers: buffers, ids }
 }
@@ -384,6 +385,11 @@ fn forward<'t, 'g>(
     let mut outputs = None;
     let hands_on = plan.with.model.family.modules().shares_indexed_tokens;
     for (at, (layer, tag)) in playing.layers.blocks.iter().zip(1..).enumerate() {
+        if ends.turns_at(layer.index) {
+            // The decoder behind an encoder begins with its own embedding.
+            tape.begin(When::Forward, 0, Kind::Activation);
+            embedded = ends.turned(tape, embedded, ids);
+        }
         tape.begin(When::Forward, tag, Kind::Activation);
         let of_layer = (plan.with.model, layer.index);
         let tables = ends.given(&embedded.tables[usize::from(layer.sliding)], of_layer, plan.input_format());

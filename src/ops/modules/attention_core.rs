@@ -11,6 +11,12 @@ use crate::sources;
 use crate::stacks::SelectiveRecompute;
 use crate::units::DType;
 
+/// Names of self-attention's core: as one kernel, and written out.
+const OWN: [&str; 2] = ["Attention core (FlashAttention)", "Attention core"];
+
+/// Those of attention to an encoder's states, which meets as many tokens as these have.
+pub(crate) const CROSSES: [&str; 2] = ["Cross-attention core (FlashAttention)", "Cross-attention core"];
+
 /// How keys and values are repeated for groups of query heads.
 #[derive(Clone, Copy, Debug)]
 enum Repeat {
@@ -23,6 +29,8 @@ enum Repeat {
 /// The scores' half of an attention: from queries, keys and values to the output projection's input.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Core {
+    /// What it is called as one kernel, and written out.
+    names: [&'static str; 2],
     flash: bool,
     repeat: Repeat,
     /// Several sequences: products of tensors that are not in order copy them.
@@ -31,6 +39,8 @@ pub(super) struct Core {
     soft_cap: bool,
     /// Biases of how far keys lie are added to scores.
     adds_biases: bool,
+    /// They are added anew, without a batch.
+    adds_anew: bool,
     /// Attention is written out, and holds scores to its end.
     holds_scores: bool,
     /// Selective recomputation: scores and probabilities are made again in backward.
@@ -66,9 +76,15 @@ impl Core {
         let with = build.with;
         let (heads, kv, value) = (with.own_heads(), with.own_kv_heads(), with.value_dim());
         Self {
+            names: OWN,
             flash: with.attention == AttentionKernel::Flash && !build.model().family.modules().encoder.writes_attention,
-            adds_biases: build.model().family.modules().encoder.embedding == EmbeddedParts::WithDistances,
-            holds_scores: build.model().family.modules().encoder.writes_attention,
+            adds_biases: matches!(
+                build.model().family.modules().encoder.embedding,
+                EmbeddedParts::WithDistances | EmbeddedParts::WithBiases
+            ),
+            adds_anew: build.model().family.modules().encoder.embedding == EmbeddedParts::WithBiases,
+            holds_scores: build.model().family.modules().encoder.writes_attention
+                && build.model().family.modules().encoder.embedding != EmbeddedParts::WithBiases,
             repeat: match kv.1 {
                 same if same == heads.1 => Repeat::None,
                 1 => Repeat::View,
@@ -99,6 +115,11 @@ impl Core {
         Self { sinks, ..self }
     }
 
+    /// A core for queries of a decoder and keys of its encoder.
+    pub fn across(self) -> Self {
+        Self { names: CROSSES, ..self }
+    }
+
     /// A core for keys and values that every query head has.
     pub fn without_repeating(self) -> Self {
         Self { repeat: Repeat::None, ..self }
@@ -122,7 +143,7 @@ impl Core {
     /// One kernel: saves queries, keys, values, output and one fp32 log-sum-exp per query and head.
     fn flash<'t>(&self, q: &Var<'t>, k: &Var<'t>, v: &Var<'t>) -> Var<'t> {
         let tape = q.tape();
-        tape.at("Attention core (FlashAttention)", sources::FLASH_ATTENTION_2022);
+        tape.at(self.names[0], sources::FLASH_ATTENTION_2022);
         if tape.is_cuda() {
             return self.scaled_dot_product(q, k, v);
         }
@@ -164,7 +185,7 @@ impl Core {
         (q, k, v): (&Var<'t>, &Var<'t>, &Var<'t>),
         (mask, biases): (Option<&Var<'t>>, Option<&Var<'t>>),
     ) -> (Var<'t>, Var<'t>) {
-        q.tape().at("Attention core", sources::PYTORCH_AUTOGRAD);
+        q.tape().at(self.names[1], sources::PYTORCH_AUTOGRAD);
         let (key, value) = (self.repeated(k, self.shapes.repeated[0]), self.repeated(v, self.shapes.repeated[1]));
         let scores = q.clone().matmul_transposed(key.clone(), self.shapes.scores, self.batched);
         let mut weights = scores.apply(SCALE);
@@ -172,7 +193,7 @@ impl Core {
             weights = weights.apply(SCALE).apply(TANH).apply(SCALE);
         }
         if let Some(biases) = biases {
-            weights = weights.add_in_place(biases);
+            weights = if self.adds_anew { weights.add(biases.clone()) } else { weights.add_in_place(biases) };
         }
         if let Some(mask) = mask {
             weights = weights.add(mask.clone());

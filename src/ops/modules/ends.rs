@@ -5,8 +5,10 @@ mod beside;
 mod chunks;
 mod encoder;
 mod forms;
+mod frames;
 mod loss;
 mod parts;
+mod source;
 mod tables;
 
 use std::cell::Cell;
@@ -15,7 +17,9 @@ use std::rc::Rc;
 pub(crate) use chunks::AroundLoss;
 use encoder::{OfEncoder, Transform};
 use forms::Forms;
+use frames::Frames;
 use parts::PartOfLoss;
+use source::OfSource;
 
 use super::adapter::{Past, Prefix, Prompt};
 use super::altup::{OfLayer, SharedKeys, Streams};
@@ -27,7 +31,7 @@ use crate::config::{
     Recompute, Tower,
 };
 use crate::ops::builder::Lowering;
-use crate::ops::tape::{Kept, Param, Tape, Var};
+use crate::ops::tape::{Kept, Param, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::stacks::{LossKernel, RotationKernel};
@@ -46,6 +50,8 @@ pub(crate) struct Embedded<'t> {
     ids: Var<'t>,
     /// Residual streams, which it holds until they are joined.
     streams: Vec<Var<'t>>,
+    /// The decoder's input, while its encoder runs.
+    moved: Option<Var<'t>>,
 }
 
 /// Embedding, tables, final norm, head and loss.
@@ -76,6 +82,14 @@ pub(crate) struct Ends {
     loss: LossKernel,
     /// Shapes of parts of each sequence that have logits of their own.
     parts: Vec<PartOfLoss>,
+    /// Frames are read in place of tokens.
+    frames: Option<Frames>,
+    /// The ends of an encoder beside the decoder.
+    source: Option<Box<OfSource>>,
+    /// The head's input is scaled.
+    scales_output: bool,
+    /// The buffer that is added to logits.
+    logits_buffer: Cell<Option<Kept>>,
     /// A vision tower, of which forward sees nothing while no image is in the texts.
     tower: Option<Tower>,
     /// The stack's own model.
@@ -165,17 +179,29 @@ impl Ends {
     ///
     /// A pipeline stage has `first` with the embedding and `last` with head and loss; the last one keeps a copy of a tied embedding.
     pub fn new(build: &Build<'_>, first: bool, last: bool) -> Self {
+        Self::with_embedding(build, (first, last), None)
+    }
+
+    /// The same with an embedding that is declared already, if there is one.
+    fn with_embedding(build: &Build<'_>, (first, last): (bool, bool), shared: Option<Param>) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let modules = model.family.modules();
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let own = own_width(build);
         let holds = first || (last && model.tie_word_embeddings);
         let frozen = tape.freeze(with.tuning.freezes_embedding());
-        let embedding = if holds { build.parameter("token embedding", [with.vocab_part(), own]) } else { 0 };
+        let declared = || if holds { build.parameter("token embedding", [with.vocab_part(), own]) } else { 0 };
+        let embedding = shared.unwrap_or_else(declared);
+        let source = if first { OfSource::new(build, embedding) } else { None };
+        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let learned = first && model.position_embedding == PositionEmbedding::Learned && model.position_rows > 0;
         let places = encoder::embedding_width(build);
+        if modules.freezes_positions {
+            tape.freeze(true);
+        }
         let positions =
             learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), places]));
+        tape.freeze(with.tuning.freezes_embedding());
         let of_encoder = OfEncoder::new(build, first);
         tape.freeze(frozen);
         if first {
@@ -203,6 +229,10 @@ impl Ends {
             forms: Forms::new(build),
             loss: build.loss(),
             parts: PartOfLoss::all(build),
+            frames: Frames::new(build),
+            source,
+            scales_output: modules.scales_output && model.source.is_some_and(|source| !source.unscaled_output),
+            logits_buffer: Cell::default(),
             tower: model.tower.filter(|_| first),
             own_model: build.kernels().is_own_model,
             rotary: model.position_embedding == PositionEmbedding::Rotary
@@ -313,7 +343,14 @@ impl Ends {
         let [first, second] = [self.forms.rotary[2], self.forms.sliding_rotary[2]];
         let again = again.then(|| rotary(second)).flatten();
         let rotary = rotary(first).into_iter().chain(again).flatten();
-        rotary.chain(scale).chain(streams).chain(positions).chain(tower).collect()
+        let source = self.source.iter().flat_map(|source| source.buffers(tape));
+        let sines = self.modules.keeps_sines && self.first;
+        let sines = sines.then(|| tape.constant("table of sines", self.forms.sines, self.received));
+        let of_logits = self.modules.adds_buffer_to_logits && self.last;
+        let of_logits = of_logits.then(|| tape.constant("bias of logits", self.forms.words, self.received));
+        self.logits_buffer.set(of_logits.as_ref().map(Var::kept));
+        let ends = rotary.chain(scale).chain(streams).chain(positions).chain(tower);
+        ends.chain(source).chain(sines).chain(of_logits).collect()
     }
 
     /// Keys and values of every layer, where some are learned; peft's `forward` holds them until the loss is there.
@@ -322,13 +359,15 @@ impl Ends {
     }
 
     /// Embedded tokens, and the tables of the step.
-    pub fn embed<'t>(&self, tape: &'t Tape, ids: &Var<'t>) -> Embedded<'t> {
+    fn embedded<'t>(&self, tape: &'t Tape, ids: &Var<'t>) -> Embedded<'t> {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let whole = self.shapes.all_tokens.unwrap_or(self.shapes.hidden);
         let form = self.projections.map_or(whole, |[_, out]| out.form);
         let form = self.forms.embedded.unwrap_or(form);
         let form = self.prompt.as_ref().map_or(form, |prompt| prompt.text);
-        let (mut embedded, dtype) = self.embedded_tokens(tape, ids, form);
+        let frames = self.of_frames(tape, ids).map(|made| (made.clone(), made.dtype()));
+        let (mut embedded, dtype) = frames.unwrap_or_else(|| self.embedded_tokens(tape, ids, form));
+        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         embedded = self.with_sound_and_shape(tape, embedded);
         embedded = self.without_masked(tape, embedded);
         let mut held = Vec::with_capacity(4);
@@ -337,6 +376,7 @@ impl Ends {
         }
         let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
         let counts = self.modules.position_ids != PositionIds::Nowhere;
+        let counts = counts && self.modules.position_ids != PositionIds::Untold;
         let positions = ((beside || !self.alibi) && !self.own_model && counts).then(|| self.positions(tape));
         let places = self.places(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {
@@ -408,9 +448,14 @@ impl Ends {
         match &self.head {
             Some(head) => {
                 let ids = embedded.ids.clone();
+                // What the model's `forward` returns has the encoder's states, too.
+                let _states = embedded.tables[0].source.clone();
                 let hidden = self.last_norm(tape, embedded, outputs);
                 // The task's `forward` holds the encoder's output.
                 let _output = self.own.transform.is_some().then(|| hidden.clone());
+                // The decoder's output is part of what is returned.
+                let _unscaled = self.scales_output.then(|| hidden.clone());
+                let hidden = if self.scales_output { hidden.apply(SCALE).named("head input") } else { hidden };
                 let _pooled = self.pooled(tape, &hidden);
                 let hidden = match &self.own.transform {
                     Some(transform) => transform.run(tape, &{ hidden }),
@@ -425,7 +470,9 @@ impl Ends {
                     head.run(&hidden).named("scores").reduce(self.shapes.scalar)
                 } else {
                     match self.loss {
-                        LossKernel::FullLogits if self.bidirectional => self.of_all_tokens(tape, (hidden, ids), head),
+                        LossKernel::FullLogits if self.bidirectional || self.source.is_some() => {
+                            self.of_all_tokens(tape, (hidden, ids), head)
+                        }
                         LossKernel::InChunks { .. } => self.chunked(tape, &hidden, head),
                         LossKernel::InTiles { tokens, columns } => self.in_tiles(tape, hidden, head, [tokens, columns]),
                         LossKernel::OfParts { .. } => self.of_parts(tape, hidden, head),

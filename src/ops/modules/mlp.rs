@@ -98,6 +98,8 @@ pub(super) struct Mlp {
     fused: bool,
     /// Fused, and gradients are written over gate and up.
     over: bool,
+    /// Inner values are cast to the format of `down`'s weight.
+    as_weights: bool,
     /// Gate and output are scaled.
     scaled: bool,
     /// Gate and up are kept within limits, and the gate is scaled before its sigmoid.
@@ -148,6 +150,7 @@ impl Mlp {
             last_norm,
             fused: kernels.fuses_gated_activation,
             over: kernels.fuses_gated_activation && kernels.writes_over,
+            as_weights: model.family.modules().feeds_as_weights,
             scaled: model.family.modules().scales_branches,
             limited,
             names,
@@ -187,6 +190,7 @@ impl Mlp {
             Gate::None => self.act.run(&self.up.run(x).named("up output")).named("down input"),
         };
         tape.at(self.names[1], sources::PYTORCH_AUTOGRAD);
+        let inner = if self.as_weights { { inner }.cast_as(tape.read(self.down.weight).dtype(), "down input") } else { inner };
         let output = match &self.last_norm {
             Some(norm) => self.down.run(&norm.run(&{ inner })),
             None => self.down.run(&inner),

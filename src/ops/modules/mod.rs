@@ -47,6 +47,7 @@ use adapter::{Adapter, quantised};
 
 pub(crate) use super::division::Part;
 pub(crate) use altup::{EMBEDDING_OF_LAYERS, OfLayer, SharedKeys};
+pub(crate) use attention_core::CROSSES;
 pub(crate) use decoder::cached;
 pub(crate) use ends::{AroundLoss, Ends};
 pub(crate) use state::{State, split as split_of_state};
@@ -71,12 +72,19 @@ pub(crate) fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     let (model, kind) = (build.model(), build.model().kind_of(layer));
     let before = build.tape.freeze(build.with.tuning.freezes_block(layer));
     let block = match model.of_layers(kind) {
+        Cow::Owned(model) if kind.source => whole_block(&Build::again(build.tape, &build.with.of_source(&model)), layer),
         // Layers with heads or widths of their own have other shapes.
-        Cow::Owned(model) => block_of(&Build::again(build.tape, &Lowering { model: &model, ..*build.with }), layer),
-        Cow::Borrowed(_) => block_of(build, layer),
+        Cow::Owned(model) => whole_block(&Build::again(build.tape, &Lowering { model: &model, ..*build.with }), layer),
+        Cow::Borrowed(_) => whole_block(build, layer),
     };
-    further::declare(build, true);
     build.tape.freeze(before);
+    block
+}
+
+/// A block with the parameters that are counted beside it.
+fn whole_block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
+    let block = block_of(build, layer);
+    further::declare(build, true);
     block
 }
 
@@ -226,9 +234,9 @@ impl<'a> Build<'a> {
 
     /// How the loss is computed. Kernels that join head and loss are made for the next token; an encoder's logits are written.
     pub const fn loss(&self) -> LossKernel {
-        match self.model().encoder {
-            Some(_) => LossKernel::FullLogits,
-            None => self.with.loss.kernel(self.with.stack),
+        match (self.model().encoder, self.model().source) {
+            (Some(_), _) | (_, Some(_)) => LossKernel::FullLogits,
+            (None, None) => self.with.loss.kernel(self.with.stack),
         }
     }
 

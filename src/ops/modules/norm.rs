@@ -14,6 +14,8 @@ pub(super) enum Style {
     FusedRms,
     /// `torch.rms_norm` of an fp32 copy and a scale of another format: operator by operator, scaled in fp32, then cast back.
     Composite,
+    /// `T5LayerNorm`: the input by statistics in fp32, cast to weights of 16 bits, times the weight.
+    InputRms,
     /// `GptOssRMSNorm`, `Olmo2RMSNorm`: scaled in fp32, then cast back.
     WideRms,
     /// `NemotronHRMSNorm`: scaled in fp32 by a copy of the scale, then cast back.
@@ -64,11 +66,13 @@ impl Norm {
                 NormStyle::ScaledAfterCast
                 | NormStyle::ScaledInFp32
                 | NormStyle::ScaledByCopy
+                | NormStyle::ScaledInput
                 | NormStyle::OnePlusScale
                 | NormStyle::ScaledByPower
                 | NormStyle::Unscaled,
                 true,
             ) => Style::FusedRms,
+            (false, NormStyle::ScaledInput, false) => Style::InputRms,
             (false, NormStyle::Unscaled, false) => Style::Unscaled,
             (false, NormStyle::OnePlusScale, false) => Style::GemmaRms,
             (false, NormStyle::ScaledByPower, false) => Style::PowerRms,
@@ -128,6 +132,7 @@ impl Norm {
             (Style::Composite, weight) => self.composite(x, weight),
             (Style::Unscaled, _) | (_, None) => self.without_scale(x),
             (Style::Rms, Some(weight)) => self.rms(x, weight),
+            (Style::InputRms, Some(weight)) => self.of_input(x, weight),
             (Style::WideRms, Some(weight)) => self.wide(x, |_| weight),
             (Style::CopiedScale, Some(weight)) => self.wide(x, |_| weight.cast_as(FP32, "scale in fp32")),
             (Style::GemmaRms, Some(weight)) => self.gemma(x, weight),
@@ -147,6 +152,16 @@ impl Norm {
         let variance = hidden.clone().apply(POWER).reduce(self.rows);
         let normed = hidden.mul(variance.clone().plus().apply(RSQRT).named("norm statistics"));
         weight.mul(normed.clone().cast_as(format, "unscaled norm output")).named("norm output")
+    }
+
+    fn of_input<'t>(&self, x: &Var<'t>, weight: Var<'t>) -> Var<'t> {
+        let variance = x.clone().cast_as(FP32, "norm input in fp32").apply(POWER).reduce(self.rows);
+        let mut normed = x.clone().mul(variance.clone().plus().apply(RSQRT).named("norm statistics"));
+        if weight.dtype() != FP32 {
+            normed = { normed }.cast_as(weight.dtype(), "unscaled norm output");
+        }
+        drop(variance);
+        weight.mul(normed.clone()).named("norm output")
     }
 
     fn composite<'t>(&self, x: &Var<'t>, weight: Option<Var<'t>>) -> Var<'t> {

@@ -23,6 +23,10 @@ pub(crate) struct Tables<'t> {
     pub own_input: Option<Var<'t>>,
     /// The tokens that the layer before has chosen, where layers hand these on.
     pub chosen: Option<Var<'t>>,
+    /// Zeros that stand for biases of attention to the encoder's states.
+    pub no_biases: Option<Var<'t>>,
+    /// The last states of the encoder beside a decoder.
+    pub source: Option<Var<'t>>,
     /// The part that the layer plays among those that share its modules.
     pub layer: Option<OfLayer>,
 }
@@ -31,18 +35,18 @@ impl<'t> Tables<'t> {
     /// All of them.
     pub fn all(&self) -> Vec<Var<'t>> {
         let rotary = self.rotary.iter().flat_map(|(cos, sin)| [cos.clone(), sin.clone()]);
-        let rest = [&self.mask, &self.alibi, &self.own_input, &self.chosen, &self.positions];
+        let rest = [&self.mask, &self.alibi, &self.own_input, &self.chosen, &self.positions, &self.source];
         rotary.chain(rest.into_iter().flatten().cloned()).collect()
     }
 
     /// Tables of this kind again, from what [`Self::all`] listed.
-    pub fn again(all: Vec<Var<'t>>, like: [bool; 6], layer: Option<OfLayer>) -> Self {
+    pub fn again(all: Vec<Var<'t>>, like: [bool; 7], layer: Option<OfLayer>) -> Self {
         let mut all = all.into_iter();
         let rotary = if like[0] { all.next().zip(all.next()) } else { None };
         let mut next = |there: bool| if there { all.next() } else { None };
         let (mask, alibi, own_input) = (next(like[1]), next(like[2]), next(like[3]));
-        let (chosen, positions) = (next(like[4]), next(like[5]));
-        Self { rotary, mask, alibi, positions, past: None, own_input, chosen, layer }
+        let (chosen, positions, source) = (next(like[4]), next(like[5]), next(like[6]));
+        Self { rotary, mask, alibi, positions, past: None, own_input, chosen, no_biases: None, source, layer }
     }
 
     /// The keys and values that attention sees: with those of the cache before them, where there is one.
@@ -53,10 +57,11 @@ impl<'t> Tables<'t> {
         }
     }
 
-    /// Which of them there are: rotary, mask, linear biases, the layer's own input, what the layer before has chosen, positions.
-    pub const fn kinds(&self) -> [bool; 6] {
+    /// Which of them there are: rotary, mask, linear biases, the layer's own input, what the layer before has chosen, positions, the
+    /// encoder's states.
+    pub const fn kinds(&self) -> [bool; 7] {
         let [mask, alibi] = [self.mask.is_some(), self.alibi.is_some()];
         let [own_input, chosen] = [self.own_input.is_some(), self.chosen.is_some()];
-        [self.rotary.is_some(), mask, alibi, own_input, chosen, self.positions.is_some()]
+        [self.rotary.is_some(), mask, alibi, own_input, chosen, self.positions.is_some(), self.source.is_some()]
     }
 }

@@ -28,6 +28,24 @@ impl Var<'_> {
     }
 }
 
+impl Var<'_> {
+    /// `nn.Conv1d` over all channels, whose weight is `[output, input · tokens]`: saves input and weight.
+    pub fn convolution(self, [weight, bias]: [Param; 2], form: Form) -> Self {
+        let tape = self.tape;
+        let bias = tape.weight(bias);
+        let weight = tape.weight(weight);
+        let x = self.for_product();
+        let mut state = tape.state.borrow_mut();
+        let node = state.node(Rule::Convolution, [x.operand(), weight.operand(), bias.operand()]);
+        state.count_weights(form, weight.form);
+        state.save(node, x.storage);
+        state.save(node, weight.storage);
+        let storage = state.allocate("convolved", form, x.dtype);
+        drop(state);
+        Self::made(tape, storage, form, x.dtype, node)
+    }
+}
+
 impl State {
     /// Kernels of GPUs read an input in the order of its shape (`_convolution` and `convolution_backward` in
     /// `aten/src/ATen/native/Convolution.cpp`), the tracker's have none.

@@ -7,7 +7,7 @@ use super::super::fields::EMPTY;
 use super::super::{FieldId, FieldKind, Value, codec, field, field_of_key, fields, number_and_unit};
 use super::{KeysNow, Source, Unread, Values};
 use crate::catalog;
-use crate::config::{Encoder, ModelConfig, Tower};
+use crate::config::{self, Encoder, ModelConfig, Tower};
 #[cfg(any(target_arch = "wasm32", test))]
 use crate::{config::TowerSizes, models};
 
@@ -68,10 +68,49 @@ fn sizes(config: &ModelConfig) -> String {
         Some(encoder) => format!("{sizes}&{ENCODER}={}", words_of_encoder(encoder)),
         None => sizes,
     };
-    match &config.tower {
+    let sizes = match &config.tower {
         Some(tower) => format!("{sizes}&{TOWER}={}", words_of_tower(tower)),
         None => sizes,
+    };
+    match config.source {
+        Some(source) => format!("{sizes}&{SOURCE}={}", words_of_source(source)),
+        None => sizes,
     }
+}
+
+/// The key of an encoder beside a decoder, likewise.
+const SOURCE: &str = "source";
+
+/// Sizes of an encoder beside a decoder in a line.
+fn words_of_source(source: config::Source) -> String {
+    let config::Source { layers, hidden_size, num_attention_heads, num_key_value_heads, head_dim, .. } = source;
+    let first = [layers, hidden_size, num_attention_heads, num_key_value_heads, head_dim];
+    let last = [source.intermediate_size, source.position_rows, source.vocab_size, u64::from(source.unscaled_output)];
+    let all: Vec<String> = first.into_iter().chain(last).chain(source.own).map(|size| size.to_string()).collect();
+    all.join(".")
+}
+
+#[cfg(any(target_arch = "wasm32", test))]
+fn read_source(text: &str) -> Option<config::Source> {
+    let words = text.split('&').find_map(|pair| pair.strip_prefix(SOURCE)?.strip_prefix('='))?;
+    let mut sizes = words.split('.').map(str::parse::<u64>);
+    let mut next = || sizes.next()?.ok();
+    let mut source = config::Source {
+        layers: next()?,
+        hidden_size: next()?,
+        num_attention_heads: next()?,
+        num_key_value_heads: next()?,
+        head_dim: next()?,
+        intermediate_size: next()?,
+        position_rows: next()?,
+        vocab_size: next()?,
+        unscaled_output: next()? > 0,
+        ..config::Source::default()
+    };
+    for size in &mut source.own {
+        *size = next()?;
+    }
+    Some(source)
 }
 
 /// The key of a vision tower, likewise.
@@ -131,7 +170,7 @@ fn shape(text: &str) -> ModelConfig {
         by_hand.set.insert(id, value);
     }
     by_hand.set.insert(FieldId::Sizes, Value::Flag(true));
-    ModelConfig { encoder: read_encoder(text), tower: read_tower(text), ..by_hand.config_of_sizes() }
+    ModelConfig { encoder: read_encoder(text), tower: read_tower(text), source: read_source(text), ..by_hand.config_of_sizes() }
 }
 
 fn values<'a>(values: impl Iterator<Item = (&'a FieldId, &'a Value)>) -> String {

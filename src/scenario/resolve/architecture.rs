@@ -90,6 +90,7 @@ impl Scenario {
             pooler: self.flag(FieldId::Pooler),
             encoder: None,
             tower: None,
+            source: None,
             hybrid: self.hybrid(),
         }
     }

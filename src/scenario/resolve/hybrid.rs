@@ -113,9 +113,12 @@ pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
     let model = scenario.shape();
     let serves = scenario.mode() == Mode::Serve;
     let (is_refused, message, way_out, mode) = if serves {
-        let message =
-            "This model is an encoder: it reads whole texts and writes none. Serving it is not modelled here; training it is.";
-        (model.encoder.is_some(), message, "Train it", Mode::Train)
+        let message = if model.source.is_some() {
+            "This model is a decoder beside an encoder. Serving both is not modelled here; training them is."
+        } else {
+            "This model is an encoder: it reads whole texts and writes none. Serving it is not modelled here; training it is."
+        };
+        (model.encoder.is_some() || model.source.is_some(), message, "Train it", Mode::Train)
     } else {
         let message = "This model has layers that keep a state, lack attention, share keys and values, or have heads of another shape. What it takes to train them is not modelled here; serving is.";
         (model.hybrid.is_some() && model.is_only_served(), message, "Serve it", Mode::Serve)

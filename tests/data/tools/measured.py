@@ -20,11 +20,18 @@ DEFAULT = dict(seq_length=512, micro_batch_size=1, precision="bf16", attention="
 class Named:
     """Builds the class that a file names, in the place of `AutoModelForCausalLM`."""
 
-    def __init__(self, name):
-        self.of = getattr(transformers, name)
+    def __init__(self, name, source):
+        self.of, self.source = getattr(transformers, name), source
 
     def from_config(self, config, dtype):
-        return self.of._from_config(config, dtype=dtype)
+        model = self.of._from_config(config, dtype=dtype)
+        if self.source:
+            # The truth tools give one tensor as tokens and labels; an encoder beside a decoder reads tokens of its own.
+            of_sound = model.main_input_name == "input_features"
+            model.register_buffer("source", torch.zeros(*self.source, dtype=dtype if of_sound else torch.int64, device=measure.DEV))
+            forward = model.forward
+            model.forward = lambda input_ids, labels: forward(**{model.main_input_name: model.source}, labels=labels)
+        return model
 
 
 class NoHandle:
@@ -47,7 +54,10 @@ for line in sys.stdin:
     case = json.loads(line)
     shape, run = dict(case["config"]), {**DEFAULT, **case["run"]}
     named = shape.get("architectures")
-    measure.AutoModelForCausalLM = Named(named[0]) if named else CAUSAL
+    source = (run["micro_batch_size"], run["source_length"]) if "source_length" in run else None
+    if source and "num_mel_bins" in shape:
+        source = (source[0], shape["num_mel_bins"], 2 * source[1])
+    measure.AutoModelForCausalLM = Named(named[0], source) if named else CAUSAL
     keys = {key: value for key, value in shape.items() if key not in ("model_type", "architectures")}
     config = transformers.AutoConfig.for_model(shape["model_type"], **keys)
     # The truth tools switch the cache off in the file as a whole; the text part of a model with towers asks its own.

@@ -29,6 +29,20 @@ ENCODERS = [
     ("ibert", "IBertForMaskedLM", {}), ("roformer", "RoFormerForMaskedLM", dict(embedding_size=256)), ("esmc", "EsmcForMaskedLM", dict(num_key_value_heads=8, attention_bias=True, mlp_bias=True)),
     ("esm", "EsmForMaskedLM", dict(position_embedding_type="rotary", token_dropout=True, pad_token_id=1, mask_token_id=2)),
 ]
+# Encoders beside decoders whose blocks no row has measured: the kind, the class, and a shape.
+X = dict(d_model=512, encoder_layers=4, decoder_layers=2, encoder_attention_heads=8, decoder_attention_heads=4, encoder_ffn_dim=1024, decoder_ffn_dim=1536, vocab_size=4000)
+T = dict(d_model=384, num_layers=4, num_decoder_layers=3, num_heads=6, d_kv=48, d_ff=1024, vocab_size=4000)
+BESIDE = [
+    ("mvp", "MvpForConditionalGeneration", dict(X)), ("fsmt", "FSMTForConditionalGeneration", dict({key: X[key] for key in X if key != "vocab_size"}, src_vocab_size=3000, tgt_vocab_size=2000, max_position_embeddings=256)),
+    ("led", "LEDForConditionalGeneration", dict(X, max_encoder_position_embeddings=2048, max_decoder_position_embeddings=256, attention_window=64)),
+    ("bigbird_pegasus", "BigBirdPegasusForConditionalGeneration", dict(X, use_bias=True, max_position_embeddings=512)), ("bigbird_pegasus", "BigBirdPegasusForConditionalGeneration", dict(X)),
+    ("pegasus_x", "PegasusXForConditionalGeneration", dict(X, num_global_tokens=48)), ("nllb-moe", "NllbMoeForConditionalGeneration", dict(X, num_experts=6, encoder_sparse_step=2, decoder_sparse_step=1, expert_capacity=8)),
+    ("prophetnet", "ProphetNetForConditionalGeneration", dict(hidden_size=512, num_encoder_layers=4, num_decoder_layers=2, num_encoder_attention_heads=8, num_decoder_attention_heads=4, encoder_ffn_dim=1024, decoder_ffn_dim=1536, vocab_size=4000, ngram=3, num_buckets=16)),
+    ("umt5", "UMT5ForConditionalGeneration", dict(T)), ("umt5", "UMT5ForConditionalGeneration", dict(num_layers=2)), ("longt5", "LongT5ForConditionalGeneration", dict(T, feed_forward_proj="gated-gelu")),
+    ("switch_transformers", "SwitchTransformersForConditionalGeneration", dict(T, num_experts=4, num_sparse_encoder_layers=2, num_sparse_decoder_layers=1)),
+    ("pop2piano", "Pop2PianoForConditionalGeneration", dict(T, composer_vocab_size=5)), ("t5", "T5ForConditionalGeneration", dict(num_layers=2)), ("mt5", "MT5ForConditionalGeneration", dict(num_layers=2, tie_word_embeddings=False)),
+    ("seamless_m4t", "SeamlessM4TForTextToText", dict({key: X[key] for key in X if key != "d_model"}, hidden_size=512)), ("seamless_m4t_v2", "SeamlessM4Tv2ForTextToText", dict({key: X[key] for key in X if key != "d_model"}, hidden_size=512)),
+]
 NEW = [
     ("cwm", L, dict(SM, head_dim=64)), ("jais2", L, dict(SM, head_dim=96)), ("vaultgemma", L, dict(SM, head_dim=96)), ("youtu", L, MLA), ("minicpm3", L, MLA),
     ("glm4_moe_lite", dict(num_hidden_layers=3), dict(MLA, moe_intermediate_size=256, n_routed_experts=8, num_experts_per_tok=2)),
@@ -148,7 +162,17 @@ OF_ROWS = [
     "afmoe",
     "axk1",
     "bitnet",
+    "bart",
+    "mbart",
+    "plbart",
+    "blenderbot",
+    "blenderbot-small",
+    "pegasus",
+    "marian",
+    "m2m_100",
+    "whisper",
 ]
+CASES += [(kind, dict(architectures=[named], **shape)) for kind, named, shape in BESIDE]
 for kind in OF_ROWS:
     path = os.path.join(os.path.dirname(__file__), "../measured", kind.replace("-", "_") + ".jsonl")
     shapes = [json.dumps(json.loads(line)["config"]) for line in open(path)]

@@ -62,10 +62,13 @@ with FakeTensorMode(allow_non_fake_inputs=True):
     if run["recompute"] == "full":
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     ids = torch.zeros(run["micro_batch_size"], run["seq_length"], dtype=torch.int64)
+    source = torch.zeros(run["micro_batch_size"], run["source_length"], dtype=torch.int64) if "source_length" in run else ids
+    if "num_mel_bins" in shape:
+        source = torch.zeros(run["micro_batch_size"], shape["num_mel_bins"], 2 * run["source_length"], dtype=dtype)
     autocast = torch.autocast("cpu", torch.bfloat16) if run["precision"] == "amp_bf16" else contextlib.nullcontext()
     with Followed() as followed:
         with autocast:
-            loss = model(input_ids=ids, labels=ids).loss
+            loss = model(**{model.main_input_name: source}, labels=ids).loss
         loss.backward()
 print("bytes at the peak, without the model and its inputs:", followed.peak)
 for call, size, operator, form, dtype in followed.at_peak:

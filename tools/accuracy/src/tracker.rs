@@ -1,6 +1,6 @@
 //! What PyTorch's trackers count besides the memory of a step. No GPU holds it, so the engine does not know it; what was measured holds it.
 
-use headroom::config::{Job, OptimizerImplementation, Recompute, TrainingPrecision};
+use headroom::config::{EmbeddedParts, Job, OptimizerImplementation, Recompute, TrainingPrecision};
 use headroom::estimator::{Phase, estimate};
 use headroom::ops::{self, Op, Role, Shape, Tensor};
 
@@ -39,6 +39,42 @@ pub fn held_by_hooks(job: &Job) -> Option<u64> {
     let timeline = estimate(job).timeline?;
     let blocks = timeline.stretches.iter().filter(|stretch| stretch.phase == Phase::Backward && stretch.layer.is_some());
     blocks.map(|stretch| stretch.peak.into_iter().map(|bytes| bytes.0).sum::<u64>() + held).max()
+}
+
+/// The peak where the tracker's hooks hold gradients of a decoder's blocks; `None` of models without an encoder beside the decoder.
+///
+/// Every block of the decoder takes hidden states and the encoder's last states. The tracker waits for the gradients of both, and the
+/// latter is there when the whole decoder is through: until then it holds the gradient of each block's input.
+pub fn held_beside_source(job: &Job) -> Option<u64> {
+    let run = job.training()?;
+    let model = job.model();
+    let source = model.source?;
+    let bits = if run.precision == TrainingPrecision::Bf16Pure { 16 } else { 32 };
+    let each = job.micro_batch_size() * run.seq_length * model.hidden_size * bits / 8;
+    // Blocks that share biases of distances take these, too.
+    let biased = model.family.modules().encoder.embedding == EmbeddedParts::WithBiases;
+    let format = if run.precision == TrainingPrecision::Fp32 { 32 } else { bits };
+    let biases = if biased { model.num_attention_heads * run.seq_length * run.seq_length * format / 8 } else { 0 };
+    let timeline = estimate(job).timeline?;
+    let (mut blocks, mut most) = (0, 0);
+    for stretch in timeline.stretches.iter().filter(|stretch| stretch.phase == Phase::Backward) {
+        let held = match stretch.layer {
+            Some(layer) if layer < source.layers => 0,
+            // A block that runs again holds most before the gradient of its output is used.
+            Some(_) if run.recompute == Recompute::Full => u64::saturating_sub(blocks, 1) * each,
+            Some(_) => blocks * each,
+            // Behind all of the decoder's blocks its embedding comes.
+            None if blocks > 0 => blocks * each + if blocks > 1 { biases } else { 0 },
+            None => 0,
+        };
+        blocks = match stretch.layer {
+            Some(layer) if layer >= source.layers => blocks + 1,
+            _ if blocks > 0 && stretch.layer.is_some() => 0,
+            _ => blocks,
+        };
+        most = most.max(stretch.peak.into_iter().map(|bytes| bytes.0).sum::<u64>() + held);
+    }
+    Some(most)
 }
 
 /// Encoders whose blocks have no modules that take a half's output and the residual.

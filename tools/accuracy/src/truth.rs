@@ -62,7 +62,7 @@ fn memory_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let compare = |quantity, ours, pointer: &str| Ok::<_, String>(Comparison { quantity, ours, measured: row.count(pointer)? });
     let held = tracker::kept_alive(&job);
     let peak = peak.into_iter().sum::<Bytes>().0 + 2 * held;
-    let peak = peak.max(tracker::held_by_hooks(&job).unwrap_or(0));
+    let peak = peak.max(tracker::held_by_hooks(&job).unwrap_or(0)).max(tracker::held_beside_source(&job).unwrap_or(0));
     let mut all = vec![
         compare(Quantity::Parameters, total, "/measured/parameters")?,
         compare(Quantity::Activations, activations.0 + held, "/measured/after_forward_bytes/act")?,
@@ -81,6 +81,7 @@ fn memory_job(row: Fields<'_>) -> Result<Job, String> {
     let steps = row.count("/run/gradient_accumulation_steps")?;
     let run = TrainingRun {
         seq_length: row.count("/run/seq_length")?,
+        source_length: if row.is_absent("/run/source_length") { None } else { Some(row.count("/run/source_length")?) },
         global_batch_size: micro_batch_size * steps * layout.d(),
         micro_batch_size: Some(micro_batch_size),
         precision: precision(row.text("/run/precision")?)?,

@@ -56,10 +56,21 @@ impl Ends {
             Some((embedded, distances)) => (embedded, Some(distances)),
             None => (alibi, positions),
         };
-        let whole = Tables { rotary, mask, alibi, positions, past: None, own_input, chosen: None, layer: None };
+        let whole = Tables {
+            rotary,
+            mask,
+            alibi,
+            positions,
+            past: None,
+            own_input,
+            chosen: None,
+            no_biases: None,
+            source: None,
+            layer: None,
+        };
         let whole_rotary = whole.rotary.clone();
         let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
-        Embedded { hidden, tables: [whole, sliding], held, ids: ids.clone(), streams }
+        Embedded { hidden, tables: [whole, sliding], held, ids: ids.clone(), streams, moved: None }
     }
 
     /// Embedded tokens, scaled where the model does so, and the format of the embedding; of a later stage what it receives.

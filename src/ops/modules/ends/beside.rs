@@ -23,6 +23,8 @@ pub(super) enum Beside {
     Dropped { of_sequences: Form },
     /// How far keys lie from queries: a table that all blocks share, of one number a head.
     Distances { table: Param, places: Form, one: Form, each: Form },
+    /// The same as every block reads it, without copies: of each pair of tokens, and of each head.
+    Biases { table: Param, pairs: [Form; 2], heads: Form },
 }
 
 /// Sound and shape of tokens.
@@ -39,10 +41,11 @@ impl Beside {
     /// Declares the tables, where the family's modules have some.
     pub fn new(build: &Build<'_>) -> Option<Self> {
         let (with, tape) = (build.with, build.tape);
-        let encoder = build.model().encoder?;
-        let (h, own) = (embedding_width(build), encoder.own);
+        let model = build.model();
+        let own = model.encoder.map(|encoder| encoder.own).or_else(|| model.source.map(|source| source.own))?;
+        let h = embedding_width(build);
         match build.model().family.modules().encoder.embedding {
-            EmbeddedParts::Tokens => None,
+            EmbeddedParts::Tokens | EmbeddedParts::Frames => None,
             EmbeddedParts::WithDroppedTokens => {
                 (own[0] > 0).then(|| Self::Dropped { of_sequences: tape.form([with.b(), Dim("one", 1)]) })
             }
@@ -73,6 +76,14 @@ impl Beside {
                 let norm = (own[4] > 0).then(|| Norm::new(build, with.h(), tape.form([rows])));
                 let (s, keys) = (with.s(), Dim("keys", with.s().1));
                 Some(Self::Embedded { table, norm, square: tape.form([s, keys]), places: build.shapes.rows })
+            }
+            EmbeddedParts::WithBiases => {
+                tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
+                let (s, heads) = (with.s(), with.own_heads());
+                let table = build.parameter("embedding of distances", [Dim("relative_attention_num_buckets", own[0]), heads]);
+                let keys = Dim("keys", s.1);
+                let pairs = [tape.form([s, keys]), tape.form([s, keys, heads])];
+                Some(Self::Biases { table, pairs, heads: tape.form([heads, s, keys]) })
             }
             EmbeddedParts::WithDistances => {
                 tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
@@ -125,6 +136,11 @@ impl Ends {
 
     /// Biases that the scores of every block get for how far keys lie from queries.
     pub(super) fn biases_of_distances<'t>(&self, tape: &'t Tape) -> Option<Var<'t>> {
+        if let Some(Beside::Biases { table, pairs: [places, pairs], heads }) = self.own.beside {
+            tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
+            let buckets = tape.constant("buckets of distances", places, DType::Int64);
+            return Some(tape.embedding(buckets, table, pairs).named("biases of distances").view(heads));
+        }
         let Some(Beside::Distances { table, places, one, each }) = self.own.beside else { return None };
         tape.at("Relative positions", sources::PYTORCH_AUTOGRAD);
         let buckets = tape.constant("buckets of distances", places, DType::Int64);

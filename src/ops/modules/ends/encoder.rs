@@ -231,7 +231,7 @@ impl Ends {
         match self.modules.position_ids {
             PositionIds::FromMask | PositionIds::FromTokens => Self::position_ids(tape, self.shapes.tokens),
             PositionIds::Buffer => tape.constant("position ids", self.forms.nothing, DType::Int64),
-            PositionIds::Counted | PositionIds::BesideMask | PositionIds::Nowhere => {
+            PositionIds::Counted | PositionIds::BesideMask | PositionIds::Nowhere | PositionIds::Untold => {
                 Self::position_ids(tape, self.forms.positions)
             }
         }

@@ -45,6 +45,12 @@ pub(super) struct Forms {
     pub sequences: Form,
     /// `[b, s, 4]`.
     pub boxes: Form,
+    /// `[a, s, source]`.
+    pub of_source: Form,
+    /// Rows of a table of sines.
+    pub sines: Form,
+    /// `[1, v]`.
+    pub words: Form,
     /// `[b, h]`.
     pub pooled: Form,
     /// `[b, s, e]`, where an encoder's embedding has a width of its own.
@@ -99,6 +105,9 @@ impl Forms {
             padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
             sequences: tape.form([b]),
             boxes: tape.form([b, s, Dim("edges", 4)]),
+            of_source: tape.form([heads, s, Dim("source_length", with.source_length)]),
+            sines: tape.form([Dim("rows of sines", model.max_position_embeddings.saturating_add(2)), with.h()]),
+            words: tape.form([Dim("one", 1), with.vocab_part()]),
             pooled: tape.form([b, with.h()]),
             embedded: has_own_width(build).then(|| tape.form([b, s, embedding_width(build)])),
         }

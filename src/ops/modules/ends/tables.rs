@@ -107,6 +107,11 @@ impl Ends {
 
     /// Embedded positions, where they are learned.
     pub(super) fn places<'t>(&self, tape: &'t Tape, ids: Option<&Var<'t>>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>> {
+        if self.modules.keeps_sines {
+            let places = tape.constant("embedded positions", self.shapes.hidden, self.received);
+            held.push(places.clone());
+            return Some(places);
+        }
         let (table, ids) = (self.positions?, ids?);
         // The mask of all tokens stays, where positions are not counted from it, too; rows are moved by two.
         let mask = || tape.constant("tokens that are no padding", self.shapes.tokens, FP32);
@@ -114,7 +119,9 @@ impl Ends {
         let embedded = self.forms.embedded.unwrap_or(self.shapes.hidden);
         let of_all = tape.form_like(self.forms.positions, embedded);
         let places = match self.modules.position_ids {
-            PositionIds::Counted | PositionIds::Buffer | PositionIds::Nowhere => tape.embedding(ids.clone(), table, of_all),
+            PositionIds::Counted | PositionIds::Buffer | PositionIds::Nowhere | PositionIds::Untold => {
+                tape.embedding(ids.clone(), table, of_all)
+            }
             PositionIds::FromTokens => tape.embedding(ids.clone(), table, embedded),
             PositionIds::FromMask => {
                 held.push(mask());

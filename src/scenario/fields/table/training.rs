@@ -37,4 +37,9 @@ fields! { $
     /// metrics are computed.
     EvaluationLogits("evl", "evaluation_logits", "Evaluation writes logits")
         .flag().group(Group::Run).train().folded().default(FieldDefault::Flag(false)),
+    /// Tokens that an encoder reads beside a decoder; empty: as many as the sequence length, which
+    /// is then that of the decoder.
+    SourceLength("src", "source_length", "Source length")
+        .tokens(1..=LENGTH).optional().group(Group::Run).train().folded()
+        .default(FieldDefault::Empty),
 }

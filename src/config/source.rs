@@ -1,0 +1,76 @@
+//! The encoder beside a decoder, whose last states every block of the decoder reads.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::{EmbeddedParts, Encoder, Family, LayerKind, ModelConfig, OWN_SIZES};
+
+/// Sizes of an encoder that a decoder reads. Its blocks are the first of a model's layers; those of the decoder stand behind them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Source {
+    /// Its blocks (`encoder_layers`).
+    pub layers: u64,
+    /// Width of its hidden states, which cross-attention reads.
+    pub hidden_size: u64,
+    /// Its query heads (`encoder_attention_heads`).
+    pub num_attention_heads: u64,
+    /// Its key/value heads.
+    pub num_key_value_heads: u64,
+    /// Width of one of its heads.
+    pub head_dim: u64,
+    /// Inner width of its feed-forward layers (`encoder_ffn_dim`).
+    pub intermediate_size: u64,
+    /// Rows of its own table of learned positions.
+    pub position_rows: u64,
+    /// Rows of a token embedding of its own; 0: it shares the decoder's.
+    pub vocab_size: u64,
+    /// The decoder's output is not scaled before its head, although the family's modules can do so.
+    pub unscaled_output: bool,
+    /// Sizes that the family's own modules alone know, in the order in which its description names their keys.
+    pub own: [u64; OWN_SIZES],
+}
+
+impl ModelConfig {
+    /// True for a block of the encoder beside a decoder.
+    pub const fn is_of_source(&self, layer: u64) -> bool {
+        match self.source {
+            Some(source) => layer < source.layers,
+            None => false,
+        }
+    }
+
+    /// The one length of source that the encoder takes, if it takes one alone: that of its table of positions.
+    pub fn only_source(&self) -> Option<u64> {
+        let source = self.source?;
+        let reads = self.family.modules().source.map(|modules| modules.encoder.embedding);
+        (reads == Some(EmbeddedParts::Frames)).then_some(source.position_rows)
+    }
+
+    /// The encoder beside the decoder as a model of its own: one whose tokens see all others.
+    pub fn of_source(&self) -> Option<Self> {
+        let source = self.source?;
+        let modules = self.family.modules();
+        Some(Self {
+            hidden_size: source.hidden_size,
+            num_hidden_layers: source.layers,
+            num_attention_heads: source.num_attention_heads,
+            num_key_value_heads: source.num_key_value_heads,
+            head_dim: source.head_dim,
+            intermediate_size: source.intermediate_size,
+            position_rows: source.position_rows,
+            vocab_size: if source.vocab_size > 0 { source.vocab_size } else { self.vocab_size },
+            family: modules.source.map_or(self.family, Family),
+            encoder: Some(Encoder { head_transform: false, own: source.own, ..Encoder::UNTYPED }),
+            source: None,
+            tower: None,
+            ..self.clone()
+        })
+    }
+
+    /// The architecture as layers of that kind have it: an encoder's, or with [`super::Hybrid::other_heads`] in place of the usual ones.
+    pub fn of_layers(&self, kind: LayerKind) -> Cow<'_, Self> {
+        let of_source = if kind.source { self.of_source() } else { None };
+        of_source.map_or_else(|| self.of_heads(kind), Cow::Owned)
+    }
+}

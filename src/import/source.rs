@@ -1,0 +1,86 @@
+//! The encoder beside a decoder.
+
+use super::ImportError;
+use super::decoder::{LAYERS, named_activation};
+use super::encoder::own_size;
+use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of, whole};
+use super::value::Value;
+use crate::config::{MlpKind, ModelConfig, OWN_SIZES, Source};
+use crate::models::FamilySpec;
+
+/// The encoder beside a decoder of that kind: its blocks stand before the decoder's.
+pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
+    let Some(keys) = kind.source else { return Ok(()) };
+    file.done_with(&["is_encoder_decoder"]);
+    let mut size = |key: Option<(&'static str, u64)>, most, of_decoder| match key {
+        Some((key, default)) => file.size_or(&[key], most, default),
+        None => Ok(of_decoder),
+    };
+    let layers = size(Some(keys.layers), MAX_LAYERS, 0)?;
+    let heads = size(keys.heads, MAX_SIZE, config.num_attention_heads)?;
+    let of_decoder = if keys.heads.is_some() { heads } else { config.num_key_value_heads };
+    let num_key_value_heads = size(keys.key_heads, MAX_SIZE, of_decoder)?;
+    let intermediate_size = size(keys.inner, MAX_SIZE, config.intermediate_size)?;
+    let positions = keys.positions.map(|(key, more)| Ok(size(Some(key), MAX_POSITIONS, 0)?.saturating_add(more)));
+    let vocab_size = size(keys.vocab, MAX_SIZE, 0)?;
+    let hidden_size = config.hidden_size;
+    let head_dim = if keys.heads_of_decoder { config.head_dim } else { head_dim_of(hidden_size, heads)? };
+    let mut own = [0; OWN_SIZES];
+    for (size, (key, default)) in own.iter_mut().zip(kind.own_sizes) {
+        *size = own_size(file, key, *default)?;
+    }
+    config.num_hidden_layers = config.num_hidden_layers.saturating_add(layers);
+    config.source = Some(Source {
+        layers,
+        hidden_size,
+        num_attention_heads: heads,
+        num_key_value_heads,
+        head_dim,
+        intermediate_size,
+        position_rows: positions.transpose()?.unwrap_or(config.position_rows),
+        vocab_size,
+        unscaled_output: false,
+        own,
+    });
+    if !keys.feed_forward.is_empty() {
+        feed_forward(file, keys.feed_forward, config)?;
+    }
+    if keys.always_tied {
+        if let Some(source) = &mut config.source {
+            source.unscaled_output = !config.tie_word_embeddings;
+        }
+        config.tie_word_embeddings = true;
+    }
+    (keys.finish)(config);
+    Ok(())
+}
+
+/// Blocks of a decoder that is as deep as its encoder where the file does not say how deep it is.
+pub(super) fn layers_of_decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<Option<u64>, ImportError> {
+    let Some(keys) = kind.source.filter(|keys| keys.deep) else { return Ok(None) };
+    let (key, default) = keys.layers;
+    let layers = file.peek(key).map_or(Ok(default), |value| whole(key, value, MAX_LAYERS))?;
+    file.size_or_derived(kind.names_of(LAYERS), layers, "As many as the encoder has.").map(Some)
+}
+
+/// The feed-forward layer by one word: an activation function, with `gated-` before it where another matrix gates it.
+fn feed_forward(file: &mut Reader<'_>, default: &str, config: &mut ModelConfig) -> Result<(), ImportError> {
+    const KEY: &str = "feed_forward_proj";
+    let word = match file.peek(KEY) {
+        Some(Value::Text(word)) => word.clone(),
+        Some(other) => return Err(ImportError::wrong_type(KEY, "text", other)),
+        None => default.to_owned(),
+    };
+    file.without_effect(&[KEY, "is_gated_act", "dense_act_fn"]);
+    file.asks(KEY, Value::Text(word.clone()), file.has(KEY));
+    let (mlp, act) = match word.strip_prefix("gated-") {
+        // The library takes this word for another function than the name says.
+        Some("gelu") => (MlpKind::Gated, "gelu_new"),
+        Some(act) => (MlpKind::Gated, act),
+        None => (MlpKind::Plain, word.as_str()),
+    };
+    let unknown = || ImportError::not_modelled(format!("an activation function that is not known (feed_forward_proj: {word})"));
+    config.mlp = mlp;
+    config.hidden_act = named_activation(act).ok_or_else(unknown)?;
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! Keys of `config.json` files of an encoder beside a decoder. The file's own value, or the library's default, is the default.
+
+use super::{LENGTH, SIZE};
+
+fields! { $
+    /// Blocks of the encoder.
+    EncoderLayers("encoder-layers", "encoder_layers", "Encoder: layers").whole(1..=10_000).step(1).of_file(),
+    /// Blocks of the decoder.
+    DecoderLayers("decoder-layers", "decoder_layers", "Decoder: layers").whole(1..=10_000).step(1).of_file(),
+    /// Query heads of the encoder.
+    EncoderHeads("encoder-attention-heads", "encoder_attention_heads", "Encoder: heads").whole(1..=SIZE).step(1).of_file(),
+    /// Query heads of the decoder.
+    DecoderHeads("decoder-attention-heads", "decoder_attention_heads", "Decoder: heads").whole(1..=SIZE).step(1).of_file(),
+    /// Inner width of the encoder's feed-forward layers.
+    EncoderInner("encoder-ffn-dim", "encoder_ffn_dim", "Encoder: feed-forward width").whole(1..=SIZE).step(64).of_file(),
+    /// Inner width of the decoder's feed-forward layers.
+    DecoderInner("decoder-ffn-dim", "decoder_ffn_dim", "Decoder: feed-forward width").whole(1..=SIZE).step(64).of_file(),
+    /// Blocks of the encoder.
+    NumLayers("num-layers", "num_layers", "Encoder: layers").whole(1..=10_000).step(1).of_file(),
+    /// Blocks of the decoder; empty: as many as the encoder's.
+    NumDecoderLayers("num-decoder-layers", "num_decoder_layers", "Decoder: layers").whole(1..=10_000).step(1).optional().of_file(),
+    /// The activation function, with `gated-` before it where another matrix gates it.
+    FeedForwardProj("feed-forward-proj", "feed_forward_proj", "Feed-forward layer").text(40).of_file(),
+    /// Tokens of the longest source.
+    MaxSource("max-encoder-position-embeddings", "max_encoder_position_embeddings", "Longest source")
+        .whole(1..=LENGTH).step(64).of_file(),
+    /// Tokens of the longest target.
+    MaxTarget("max-decoder-position-embeddings", "max_decoder_position_embeddings", "Longest target")
+        .whole(1..=LENGTH).step(64).of_file(),
+    /// Frames of the longest source.
+    MaxSourcePositions("max-source-positions", "max_source_positions", "Longest source").whole(1..=LENGTH).step(64).of_file(),
+    /// Tokens of the longest target.
+    MaxTargetPositions("max-target-positions", "max_target_positions", "Longest target").whole(1..=LENGTH).step(64).of_file(),
+    /// Bands of frequency of a frame.
+    NumMelBins("num-mel-bins", "num_mel_bins", "Mel bins").whole(1..=SIZE).step(16).of_file(),
+    /// Words of the source.
+    SrcVocabSize("src-vocab-size", "src_vocab_size", "Words of the source").whole(1..=SIZE).step(64).of_file(),
+    /// Words of the target.
+    TgtVocabSize("tgt-vocab-size", "tgt_vocab_size", "Words of the target").whole(1..=SIZE).step(64).of_file(),
+    /// Blocks of the encoder that have experts.
+    SparseEncoder("num-sparse-encoder-layers", "num_sparse_encoder_layers", "Encoder: layers with experts").whole(1..=10_000).step(1).of_file(),
+    /// Blocks of the decoder that have experts.
+    SparseDecoder("num-sparse-decoder-layers", "num_sparse_decoder_layers", "Decoder: layers with experts").whole(1..=10_000).step(1).of_file(),
+    /// Composers that have an embedding.
+    Composers("composer-vocab-size", "composer_vocab_size", "Composers").whole(1..=SIZE).step(1).of_file(),
+    /// Tokens of the encoder's own that see the whole text.
+    GlobalTokens("num-global-tokens", "num_global_tokens", "Tokens that see all").whole(1..=SIZE).step(1).of_file(),
+    /// Tokens that the decoder predicts at once.
+    Ngram("ngram", "ngram", "Tokens predicted at once").whole(1..=SIZE).step(1).of_file(),
+    /// Classes of distance, each with a score.
+    NumBuckets("num-buckets", "num_buckets", "Classes of distance").whole(1..=SIZE).step(1).of_file(),
+    /// Blocks of the encoder.
+    NumEncoderLayers("num-encoder-layers", "num_encoder_layers", "Encoder: layers").whole(1..=10_000).step(1).of_file(),
+    /// Query heads of the encoder.
+    NumEncoderHeads("num-encoder-attention-heads", "num_encoder_attention_heads", "Encoder: heads").whole(1..=SIZE).step(1).of_file(),
+    /// Query heads of the decoder.
+    NumDecoderHeads("num-decoder-attention-heads", "num_decoder_attention_heads", "Decoder: heads").whole(1..=SIZE).step(1).of_file(),
+    /// Every so many-th block of the encoder has experts.
+    EncoderSparseStep("encoder-sparse-step", "encoder_sparse_step", "Encoder: experts in every").whole(1..=10_000).step(1).of_file(),
+}
