@@ -71,6 +71,9 @@ pub struct Modules {
     pub subtracts_largest_score: bool,
     /// The output of each half is scaled before it is added.
     pub scales_residuals: bool,
+    /// Each half is added to the norm that it reads, in place of what the norm reads, and both are scaled; blocks of
+    /// [`BlockLayout::PreNorm`].
+    pub adds_to_norms: bool,
     /// Factors stand before and behind attention and state, on keys, on each column into the state, and in the feed-forward layer.
     pub scales_branches: bool,
     /// Logits are scaled.
@@ -143,6 +146,7 @@ impl Modules {
         scales_values: false,
         subtracts_largest_score: false,
         scales_residuals: false,
+        adds_to_norms: false,
         scales_branches: false,
         scales_logits: false,
         residual_in_fp32: false,

@@ -216,7 +216,7 @@ impl Dense {
     fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>) {
         match (&self.attention, &self.state) {
             (Some(attention), _) => attention.run(tape, x, tables),
-            (None, Some(state)) => (state.run(tape, x).unwrap_or_else(|| x.clone()), None),
+            (None, Some(state)) => (state.run(tape, x, &mut Vec::new()).unwrap_or_else(|| x.clone()), None),
             (None, None) => (x.clone(), None),
         }
     }

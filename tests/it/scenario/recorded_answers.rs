@@ -313,6 +313,7 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=falcon-mamba",
     "fam=jamba",
     "mx=falcon-mamba",
+    "fam=minimax",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left
