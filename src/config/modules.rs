@@ -474,6 +474,8 @@ pub enum AttentionGate {
     OfColumns,
     /// A softplus in fp32 for every head, from a matrix of its own that runs once the output is there.
     OfHeads,
+    /// A sigmoid for every head, from a matrix of its own that runs once the output is there.
+    SigmoidOfHeads,
 }
 
 /// How linear biases of the scores are added.

@@ -2,7 +2,7 @@
 
 use super::layers::{FULL, SLIDING};
 use super::reader::{MAX_SIZE, Reader};
-use super::value::Value;
+use super::value::{Object, Value};
 use super::{How, ImportError};
 use crate::models::FamilySpec;
 use crate::units::to_f64;
@@ -36,6 +36,8 @@ fn rotated_share(file: &Reader<'_>, kind: &FamilySpec) -> Result<Option<f64>, Im
     let nested = match file.peek("rope_parameters").or_else(|| file.peek("rope_scaling")) {
         Some(Value::Object(keys)) if kind.modules.tables_for_each_kind => {
             let [whole, sliding] = [FULL, SLIDING].map(|sort| match keys.get(sort) {
+                // Its tables are as wide as the head, with zeros.
+                Some(Value::Object(of_sort)) if is_proportional(of_sort) => Some(&Value::Whole(1)),
                 Some(Value::Object(of_sort)) => of_sort.get(KEY),
                 _ => None,
             });
@@ -59,4 +61,9 @@ fn rotated_share(file: &Reader<'_>, kind: &FamilySpec) -> Result<Option<f64>, Im
         }
         Some(other) => Err(ImportError::wrong_type(KEY, "a number from 0 to 1", other)),
     }
+}
+
+/// Whether frequencies of the whole head are made, of which some are zero.
+fn is_proportional(rotation: &Object) -> bool {
+    matches!(rotation.get("rope_type"), Some(Value::Text(word)) if word == "proportional")
 }

@@ -314,6 +314,7 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=jamba",
     "mx=falcon-mamba",
     "fam=minimax",
+    "fam=lfm3",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left
