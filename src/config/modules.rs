@@ -71,6 +71,9 @@ pub struct Modules {
     pub subtracts_largest_score: bool,
     /// The output of each half is scaled before it is added.
     pub scales_residuals: bool,
+    /// Each half is added to the norm that it reads, in place of what the norm reads, and both are scaled; blocks of
+    /// [`BlockLayout::PreNorm`].
+    pub adds_to_norms: bool,
     /// Factors stand before and behind attention and state, on keys, on each column into the state, and in the feed-forward layer.
     pub scales_branches: bool,
     /// Logits are scaled.
@@ -157,6 +160,7 @@ impl Modules {
         scales_values: false,
         subtracts_largest_score: false,
         scales_residuals: false,
+        adds_to_norms: false,
         scales_branches: false,
         scales_logits: false,
         residual_in_fp32: false,
@@ -500,6 +504,8 @@ pub enum AttentionGate {
     OfColumns,
     /// A softplus in fp32 for every head, from a matrix of its own that runs once the output is there.
     OfHeads,
+    /// A sigmoid for every head, from a matrix of its own that runs once the output is there.
+    SigmoidOfHeads,
 }
 
 /// How linear biases of the scores are added.

@@ -128,7 +128,7 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
 /// Layers with a window; of kinds with states, `layer_types` says which layers have these instead.
 fn windows(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
     match kind.window {
-        _ if kind.states.is_some() => Ok((None, LayerSet::None)),
+        Window::None if kind.states.is_some() => Ok((None, LayerSet::None)),
         Window::Around { period, window } => layers::around(file, layers, [period, window]),
         _ => layers::sliding(file, kind, layers),
     }

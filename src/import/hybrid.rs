@@ -1,13 +1,13 @@
 //! Layers that keep a state in place of keys and values, have attention or a feed-forward layer alone, or share keys and values.
 
 use super::decoder::truth;
-use super::layers::compact;
+use super::layers::{SLIDING, compact};
 use super::reader::{MAX_LAYERS, MAX_SIZE, Reader, whole};
 use super::states::mixer;
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{Hybrid, LayerSet, MixerKind, ModelConfig};
-use crate::models::{Attends, FamilySpec, Heads, States};
+use crate::models::{Attends, FamilySpec, Heads, InnerWidth, States, Window};
 
 /// Keys that list layers with attention, counted from 0.
 const INDICES: &[&str] = &["attn_layer_indices", "full_attn_idxs"];
@@ -45,7 +45,7 @@ pub(super) fn hybrid(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
         config.hybrid = (shared != LayerSet::None).then(|| Hybrid { kv_shared_layers: shared, ..Hybrid::default() });
         return Ok(());
     };
-    let layers = layers(file, states, &mut config.num_hidden_layers)?;
+    let layers = layers(file, (states, !matches!(kind.window, Window::None)), &mut config.num_hidden_layers)?;
     let set = |of: &dyn Fn(Layer) -> bool| compact(layers.iter().map(|layer| of(*layer)).collect());
     let beside = matches!(states.attends, Attends::Beside);
     let with_state = set(&|layer| beside || layer == Layer::State)?;
@@ -73,7 +73,7 @@ pub(super) fn hybrid(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
         ..Hybrid::default()
     };
     config.hybrid = (hybrid != Hybrid::default()).then_some(hybrid);
-    odd_widths(file, states.kind, config)
+    odd_widths(file, (states.kind, kind.inner), config)
 }
 
 fn count(layers: &[Layer], of: Layer, all: bool) -> String {
@@ -82,8 +82,8 @@ fn count(layers: &[Layer], of: Layer, all: bool) -> String {
 }
 
 /// What each layer is: as the file lists it, or by the kind's rule.
-fn layers(file: &mut Reader<'_>, states: States, count: &mut u64) -> Result<Vec<Layer>, ImportError> {
-    if let Some(listed) = listed(file)? {
+fn layers(file: &mut Reader<'_>, (states, slides): (States, bool), count: &mut u64) -> Result<Vec<Layer>, ImportError> {
+    if let Some(listed) = listed(file, slides)? {
         let found = u64::try_from(listed.len()).unwrap_or(u64::MAX);
         if !file.has("num_hidden_layers") && (1..=MAX_LAYERS).contains(&found) {
             *count = found;
@@ -95,11 +95,11 @@ fn layers(file: &mut Reader<'_>, states: States, count: &mut u64) -> Result<Vec<
 }
 
 /// `layer_types`, `layers_block_type`, Nemotron's pattern of letters, or the original lists of Kimi Linear and MiniMax.
-fn listed(file: &mut Reader<'_>) -> Result<Option<Vec<Layer>>, ImportError> {
+fn listed(file: &mut Reader<'_>, slides: bool) -> Result<Option<Vec<Layer>>, ImportError> {
     for key in ["layer_types", "layers_block_type"] {
         if let Some(Value::List(words)) = file.peek(key) {
             file.done_with(&[key]);
-            return words.iter().map(|word| by_word(key, word)).collect::<Result<_, _>>().map(Some);
+            return words.iter().map(|word| by_word(key, word, slides)).collect::<Result<_, _>>().map(Some);
         }
     }
     if let Some(Value::Text(pattern)) = file.peek("hybrid_override_pattern") {
@@ -125,10 +125,11 @@ fn listed(file: &mut Reader<'_>) -> Result<Option<Vec<Layer>>, ImportError> {
     Ok(None)
 }
 
-fn by_word(key: &str, word: &Value) -> Result<Layer, ImportError> {
+fn by_word(key: &str, word: &Value, slides: bool) -> Result<Layer, ImportError> {
     let Value::Text(word) = word else { return Err(ImportError::wrong_type(key, "a list of texts", word)) };
     Ok(match word.as_str() {
         "full_attention" | "attention" => Layer::Attention,
+        SLIDING if slides => Layer::Attention,
         "linear_attention" | "mamba" | "mamba2" | "conv" => Layer::State,
         "mlp" => Layer::FeedForward,
         "moe" => Layer::Experts,
@@ -168,6 +169,7 @@ fn rule(file: &mut Reader<'_>, attends: Attends, count: u64) -> Result<Vec<bool>
             let chosen = periodic(file, ["attn_layer_period", "attn_layer_offset"], [8, 4])?;
             all(&chosen)
         }
+        Attends::Where(attends) => all(&attends),
         Attends::Listed { otherwise } => {
             let layers = INDICES.iter().find_map(|key| match file.peek(key) {
                 Some(Value::List(layers)) => Some(layers),
@@ -231,7 +233,11 @@ fn stated(file: &mut Reader<'_>, key: &'static str) -> Result<Option<u64>, Impor
 }
 
 /// Widths that only some kinds derive in their own way.
-fn odd_widths(file: &mut Reader<'_>, kind: MixerKind, config: &mut ModelConfig) -> Result<(), ImportError> {
+fn odd_widths(
+    file: &mut Reader<'_>,
+    (kind, inner): (MixerKind, InnerWidth),
+    config: &mut ModelConfig,
+) -> Result<(), ImportError> {
     // Granite: a dense layer beside the experts, or in their place.
     if config.moe.is_none()
         && let Some(width) = or_none(file, "shared_intermediate_size")?
@@ -253,7 +259,8 @@ fn odd_widths(file: &mut Reader<'_>, kind: MixerKind, config: &mut ModelConfig) 
             moe.layers = layers;
         }
     }
-    let adjusts = kind == MixerKind::Lfm2 && config.moe.is_none();
+    let older = matches!(inner, InnerWidth::Stated(names) if names.contains(&"block_ff_dim"));
+    let adjusts = older && kind == MixerKind::Lfm2 && config.moe.is_none();
     if adjusts && !matches!(file.peek("block_auto_adjust_ff_dim"), Some(Value::Bool(false))) {
         config.intermediate_size = adjusted(file, config.intermediate_size)?;
     }

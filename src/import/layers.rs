@@ -16,16 +16,13 @@ const CHUNKS: &str = "Attention in chunks is counted as attention to the whole t
 pub(super) const FULL: &str = "full_attention";
 pub(super) const SLIDING: &str = "sliding_attention";
 /// Words for attention to the tokens that an indexer chooses.
-const INDEXED: [&str; 2] = ["indexed_attention", "deepseek_sparse_attention"];
+const INDEXED: &[&str] = &["indexed_attention", "deepseek_sparse_attention"];
+/// Words for layers that keep a state.
+const STATES: &[&str] = &["conv", "linear_attention"];
 
 /// The window and the layers that look back on it only.
 pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
-    let listed = match kind.window {
-        Window::AllButFirstAndEvery { .. } => listed(file, false)?.or_else(|| hybrid_pattern(file)),
-        // The list says which layers choose blocks, and none slides.
-        _ if kind.index_block.is_some() => None,
-        _ => listed(file, kind.indexer.is_some())?,
-    };
+    let listed = listed_of(file, kind)?;
     let used = matches!(file.peek("use_sliding_window"), Some(Value::Bool(true)));
     if matches!(kind.window, Window::AllIfUsed | Window::FromIfUsed) {
         file.asks("use_sliding_window", Value::Bool(used), file.has("use_sliding_window"));
@@ -94,7 +91,7 @@ pub(super) fn around(
 ) -> Result<(Option<u64>, LayerSet), ImportError> {
     const EVERY: &str = "global_attn_every_n_layers";
     let window = file.size_or(&["local_attention"], MAX_POSITIONS, window)?;
-    let flags = if let Some(flags) = listed(file, false)? {
+    let flags = if let Some(flags) = listed(file, &[])? {
         file.without_effect(&[EVERY]);
         flags
     } else {
@@ -105,8 +102,20 @@ pub(super) fn around(
     if set == LayerSet::None { Ok(NO_LAYERS) } else { Ok((Some(window / 2 * 2 + 1), set)) }
 }
 
-/// What `layer_types` says: true for layers with a window.
-fn listed(file: &mut Reader<'_>, indexed: bool) -> Result<Option<Vec<bool>>, ImportError> {
+/// The list that the kind's files have, if any: true for layers with a window.
+fn listed_of(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<Option<Vec<bool>>, ImportError> {
+    Ok(match (kind.window, kind.indexer, kind.states) {
+        (Window::AllButFirstAndEvery { .. }, ..) => listed(file, &[])?.or_else(|| hybrid_pattern(file)),
+        // The list says which layers choose blocks, and none slides.
+        _ if kind.index_block.is_some() => None,
+        (_, Some(_), _) => listed(file, INDEXED)?,
+        (_, None, Some(_)) => listed(file, STATES)?,
+        (_, None, None) => listed(file, &[])?,
+    })
+}
+
+/// What `layer_types` says: true for layers with a window; `others` are further words for layers without one.
+fn listed(file: &mut Reader<'_>, others: &[&str]) -> Result<Option<Vec<bool>>, ImportError> {
     let Some(Value::List(types)) = file.peek("layer_types") else { return Ok(None) };
     // The list takes the place of older files' period.
     file.done_with(&["layer_types", "sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers"]);
@@ -116,7 +125,7 @@ fn listed(file: &mut Reader<'_>, indexed: bool) -> Result<Option<Vec<bool>>, Imp
         match kind {
             Value::Text(word) if word == FULL => flags.push(false),
             Value::Text(word) if word == SLIDING => flags.push(true),
-            Value::Text(word) if indexed && INDEXED.contains(&word.as_str()) => flags.push(false),
+            Value::Text(word) if others.contains(&word.as_str()) => flags.push(false),
             Value::Text(word) if word == "chunked_attention" => {
                 chunked = true;
                 flags.push(false);

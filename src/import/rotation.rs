@@ -36,11 +36,10 @@ fn rotated_share(file: &Reader<'_>, kind: &FamilySpec) -> Result<Option<f64>, Im
     const KEY: &str = "partial_rotary_factor";
     let nested = match file.peek("rope_parameters").or_else(|| file.peek("rope_scaling")) {
         Some(Value::Object(keys)) if kind.modules.tables_for_each_kind => {
-            // The share of proportional frequencies says how many of them are 0: all columns are rotated.
-            let is_rotated =
-                |of_sort: &Object| !matches!(of_sort.get("rope_type"), Some(Value::Text(word)) if word == "proportional");
             let [whole, sliding] = [FULL, SLIDING].map(|sort| match keys.get(sort) {
-                Some(Value::Object(of_sort)) => of_sort.get(KEY).filter(|_| is_rotated(of_sort)),
+                // Its tables are as wide as the head, with zeros.
+                Some(Value::Object(of_sort)) if is_proportional(of_sort) => Some(&Value::Whole(1)),
+                Some(Value::Object(of_sort)) => of_sort.get(KEY),
                 _ => None,
             });
             // Where layers that slide rotate the whole head, the share is that of the others.
@@ -63,4 +62,9 @@ fn rotated_share(file: &Reader<'_>, kind: &FamilySpec) -> Result<Option<f64>, Im
         }
         Some(other) => Err(ImportError::wrong_type(KEY, "a number from 0 to 1", other)),
     }
+}
+
+/// Whether frequencies of the whole head are made, of which some are zero.
+fn is_proportional(rotation: &Object) -> bool {
+    matches!(rotation.get("rope_type"), Some(Value::Text(word)) if word == "proportional")
 }

@@ -61,6 +61,7 @@ pub(super) fn mixer(
                 head_dim: config.head_dim,
                 num_key_heads: config.num_attention_heads,
                 state_size: config.head_dim,
+                chunk_size: file.size_or(&["block_size"], MAX_SIZE, 256)?,
                 ..mixer
             };
         }

@@ -126,6 +126,8 @@ pub(crate) enum Attends {
     Alternate,
     /// By a period and an offset (`attn_layer_period`, `attn_layer_offset`).
     Period,
+    /// Those of a rule over the layer.
+    Where(fn(u64) -> bool),
     /// Those whose indices are listed; else all or none.
     Listed { otherwise: bool },
 }

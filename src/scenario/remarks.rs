@@ -73,7 +73,9 @@ impl Scenario {
         let model = self.shape();
         let kind = (self.mode() != Mode::Serve).then(|| model.mixer().map(|mixer| mixer.kind)).flatten()?;
         let packages = match kind {
-            MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::Minimax => "`fla` and `causal-conv1d`",
+            MixerKind::Qwen3Next | MixerKind::KimiLinear => "`fla` and `causal-conv1d`",
+            // transformers has no place for one.
+            MixerKind::Minimax => return None,
             MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba | MixerKind::Mamba2 | MixerKind::FalconH1 => {
                 "`mamba-ssm` and `causal-conv1d`"
             }

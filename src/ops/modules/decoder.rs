@@ -60,6 +60,8 @@ pub(super) struct Decoder {
     wide: Option<DType>,
     /// Attention's probabilities are returned.
     returns_probabilities: bool,
+    /// Each half is added to the norm that it reads, both scaled.
+    adds_to_norms: bool,
 }
 
 /// The norms by their places: before attention, before the feed-forward layer, behind attention, behind the feed-forward layer. Each has a
@@ -129,13 +131,14 @@ impl Decoder {
         let returns_probabilities = modules.returns_probabilities;
         let wide = modules.residual_in_fp32.then_some(build.format);
         let scales_branches = modules.scales_branches;
-        Self { state, attention, mlp, norms, names, parallel, scales_branches, wide, returns_probabilities }
+        let adds_to_norms = modules.adds_to_norms;
+        Self { state, attention, mlp, norms, names, parallel, scales_branches, wide, returns_probabilities, adds_to_norms }
     }
 
     /// The output of attention, of a state, or of both side by side. Blocks without either, and with a state that is only counted, run for
     /// their products alone: a job that trains them cannot be made.
-    fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> Attended<'t> {
-        let state = self.state.as_ref().and_then(|state| state.run(tape, x));
+    fn attend<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>, held: &mut Vec<Var<'t>>) -> Attended<'t> {
+        let state = self.state.as_ref().and_then(|state| state.run(tape, x, held));
         let Some(attention) = &self.attention else { return (state.unwrap_or_else(|| x.clone()), None, None) };
         let (seen, weights, handed_on) = attention.run(tape, x, tables);
         (state.map_or_else(|| seen.clone(), |state| state.add(seen.clone())), weights, handed_on)
@@ -144,7 +147,7 @@ impl Decoder {
     /// Attention beside a state, each with a factor behind it, and attention with one before: both keep their names to the block's end.
     fn side_by_state<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> Option<[Var<'t>; 2]> {
         let (attention, state) = (self.attention.as_ref()?, self.state.as_ref()?);
-        let kept = state.run(tape, x)?.apply(SCALE).named("state output");
+        let kept = state.run(tape, x, &mut Vec::new())?.apply(SCALE).named("state output");
         let (seen, ..) = attention.run(tape, &x.clone().apply(SCALE), tables);
         Some([kept, seen.apply(SCALE).named("attention output")])
     }
@@ -155,7 +158,7 @@ impl Decoder {
     }
 
     /// The residual stream behind attention and state, where the block has either, and the probabilities.
-    fn first_half<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>) -> Attended<'t> {
+    fn first_half<'t>(&self, tape: &'t Tape, residual: &Var<'t>, tables: &Tables<'t>, held: &mut Vec<Var<'t>>) -> Attended<'t> {
         if self.attention.is_none() && self.state.is_none() {
             return (residual.clone(), None, None);
         }
@@ -166,9 +169,18 @@ impl Decoder {
             }
             None => (self.normed(tape, 0, residual), residual.clone()),
         };
-        let (hidden, weights, handed_on) = self.attend(tape, &{ hidden }, tables);
+        let residual = if self.adds_to_norms { hidden.clone() } else { residual };
+        let (hidden, weights, handed_on) = self.attend(tape, &{ hidden }, tables, held);
         let hidden = self.normed(tape, 2, &{ hidden });
-        (residual.add(hidden).named("attention residual"), weights, handed_on)
+        (self.sum(residual, hidden).named("attention residual"), weights, handed_on)
+    }
+
+    /// The sum of a half and what it is added to.
+    fn sum<'t>(&self, residual: Var<'t>, x: Var<'t>) -> Var<'t> {
+        if !self.adds_to_norms {
+            return residual.add(x);
+        }
+        residual.clone().apply(SCALE).add(x.clone().apply(SCALE))
     }
 
     /// `x` after the norm of that number; `x` itself where there is none.
@@ -182,7 +194,7 @@ impl Decoder {
     /// Feed-forward beside attention, on the same input; one norm serves both where there is only one.
     fn side_by_side<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> Var<'t> {
         let normed = self.normed(tape, 0, hidden);
-        let (attention, ..) = self.attend(tape, &normed, tables);
+        let (attention, ..) = self.attend(tape, &normed, tables, &mut Vec::new());
         let attention = self.normed(tape, 2, &attention);
         let second = if self.norms[1].is_some() { self.normed(tape, 1, hidden) } else { normed };
         let (feed_forward, _beside) = self.feed(tape, &second);
@@ -211,22 +223,24 @@ impl Block for Decoder {
             return (self.side_by_side(tape, residual, tables), None);
         }
         let scales = self.scales_branches && self.state.as_ref().is_some_and(Mixing::is_run);
+        let mut held = Vec::new();
         let branches = scales.then(|| self.side_by_state(tape, &self.normed(tape, 0, residual), tables)).flatten();
         let (residual, weights, handed_on) = match &branches {
             Some([state, attention]) => {
                 (residual.clone().add(state.clone().add(attention.clone())).named("attention residual"), None, None)
             }
-            None => self.first_half(tape, residual, tables),
+            None => self.first_half(tape, residual, tables, &mut held),
         };
         let Some(feed) = &self.mlp else { return (residual.named("block output"), handed_on) };
         let hidden = self.normed(tape, 1, &residual);
+        let residual = if self.adds_to_norms { hidden.clone() } else { residual };
         let (hidden, beside) = feed.run(tape, &{ hidden });
         let hidden = self.normed(tape, 3, &{ hidden });
         if self.returns_probabilities {
-            return (residual.add(hidden).named("block output"), weights);
+            return (self.sum(residual, hidden).named("block output"), weights);
         }
         // What the feed-forward layer returns beside takes the place of the probabilities.
         let _beside = beside.or(weights);
-        (residual.add(hidden).named("block output"), handed_on)
+        (self.sum(residual, hidden).named("block output"), handed_on)
     }
 }

@@ -269,7 +269,7 @@ impl Dense {
         let tables = &Tables { source: None, ..tables.clone() };
         match (&self.attention, &self.state) {
             (Some(attention), _) => attention.run(tape, x, tables),
-            (None, Some(state)) => (state.run(tape, x).unwrap_or_else(|| x.clone()), None),
+            (None, Some(state)) => (state.run(tape, x, &mut Vec::new()).unwrap_or_else(|| x.clone()), None),
             (None, None) => (x.clone(), None),
         }
     }

@@ -70,7 +70,7 @@ impl Behind {
 #[derive(Clone, Copy, Debug)]
 struct Gate {
     gates: Linear,
-    of_heads: bool,
+    kind: AttentionGate,
     /// `[b, s, a, d]`, `[b, s, a, 1]` and `[b, s, a · d]`.
     forms: [Form; 3],
 }
@@ -81,10 +81,11 @@ impl Gate {
         let (with, tape) = (build.with, build.tape);
         let (heads, value) = (with.own_heads(), with.value_dim());
         let columns = Dim("columns of all heads", heads.1.saturating_mul(value.1));
-        let (output, of_heads) = match build.model().family.modules().gate {
+        let kind = build.model().family.modules().gate;
+        let output = match kind {
             AttentionGate::None => return None,
-            AttentionGate::OfColumns => (columns, false),
-            AttentionGate::OfHeads => (heads, true),
+            AttentionGate::OfColumns => columns,
+            AttentionGate::OfHeads | AttentionGate::SigmoidOfHeads => heads,
         };
         tape.at("Gate of attention", sources::PYTORCH_AUTOGRAD);
         let form = tape.form([with.b(), with.s(), output]);
@@ -94,12 +95,12 @@ impl Gate {
             tape.form([with.b(), with.s(), heads, Dim("gate", 1)]),
             tape.form([with.b(), with.s(), columns]),
         ];
-        Some(Self { gates, of_heads, forms })
+        Some(Self { gates, kind, forms })
     }
 
     /// The gate's numbers, where they are made beside queries, keys and values: they are there until the module ends.
     fn beside<'t>(&self, x: &Var<'t>) -> Option<Var<'t>> {
-        (!self.of_heads).then(|| self.made(x))
+        (self.kind == AttentionGate::OfColumns).then(|| self.made(x))
     }
 
     fn made<'t>(&self, x: &Var<'t>) -> Var<'t> {
@@ -115,7 +116,12 @@ impl Gate {
             return output.mul(gates.clone().apply(SIGMOID)).named("gated attention output");
         }
         let gates = self.made(x);
-        let gates = gates.cast_as(FP32, "gates in fp32").apply(SOFTPLUS).cast(output.dtype());
+        let gates = match self.kind {
+            AttentionGate::SigmoidOfHeads => gates.apply(SIGMOID),
+            AttentionGate::None | AttentionGate::OfColumns | AttentionGate::OfHeads => {
+                gates.cast_as(FP32, "gates in fp32").apply(SOFTPLUS).cast(output.dtype())
+            }
+        };
         let gated = output.view(of_heads).mul(gates.view(of_gates)).named("gated attention output");
         gated.view(of_columns)
     }

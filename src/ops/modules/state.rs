@@ -96,7 +96,7 @@ impl Sizes {
         let mut all = Vec::with_capacity(8);
         match kind {
             MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => {
-                all.extend(self.heads_of(["state input weight", "state gate weight"]))
+                all.extend(self.heads_of(["state input weight", "state gate weight"]));
             }
             MixerKind::Mamba2 | MixerKind::FalconH1 => {
                 all.extend(self.heads_of(["state input weight", "state gate weight"]));

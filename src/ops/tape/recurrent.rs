@@ -33,12 +33,12 @@ impl Var<'_> {
 
     /// `x · buffer`, which a module registered in that format.
     pub fn times_buffer(self, format: DType) -> Self {
-        let (tape, form, dtype) = (self.tape, self.form, wider(self.dtype, format));
+        let (tape, form, order, dtype) = (self.tape, self.form, self.order, wider(self.dtype, format));
         let mut state = tape.state.borrow_mut();
         let node = state.node(Rule::Mul, [self.operand(), Operand::NOTHING, Operand::NOTHING]);
         let storage = state.allocate("product", form, dtype);
         drop(state);
-        Self::made(tape, storage, form, dtype, node)
+        Self::made(tape, storage, form, dtype, node).ordered(order)
     }
 
     /// `a - b` in a shape that both are repeated to.
@@ -69,23 +69,32 @@ impl Var<'_> {
     /// those of weights are, since no product meets another token than those of its chunk.
     pub fn matrices(self, other: Self, form: Form, transposed: bool) -> Self {
         let depth = self.tape.last_dim(self.form).1;
-        self.multiplied_by(other, (form, depth), transposed)
+        self.multiplied_by(other, (form, depth), Rule::Matmul { batched: false, transposed, scaled: false })
+    }
+
+    /// [`Self::matrices`] of all sequences' heads, which are merged for the product where there are several sequences: what is not in
+    /// order is copied.
+    pub fn products(self, other: Self, form: Form, (batched, transposed): (bool, bool)) -> Self {
+        let depth = self.tape.last_dim(self.form).1;
+        let _given = [self.clone(), other.clone()];
+        let (b, a) = (other.for_product(), self.for_product());
+        let (a, b) = if batched { (a.contiguous(), b.contiguous()) } else { (a, b) };
+        a.multiplied_by(b, (form, depth), Rule::Matmul { batched, transposed, scaled: false })
     }
 
     /// [`Self::matrices`] of the first's columns: `aᵀ @ b`, where memory holds the first so.
     pub fn matrices_of_columns(self, other: Self, form: Form) -> Self {
         let depth = self.tape.rows(self.form);
-        self.multiplied_by(other, (form, depth), false)
+        self.multiplied_by(other, (form, depth), Rule::Matmul { batched: false, transposed: false, scaled: false })
     }
 
-    fn multiplied_by(self, other: Self, (form, depth): (Form, u64), transposed: bool) -> Self {
+    fn multiplied_by(self, other: Self, (form, depth): (Form, u64), rule: Rule) -> Self {
         let (tape, a, b) = (self.tape, self, other);
         // The caller holds what it was given until the product is there.
         let _given = [a.clone(), b.clone()];
         let b = b.for_product();
         let a = a.for_product();
         let mut state = tape.state.borrow_mut();
-        let rule = Rule::Matmul { batched: false, transposed, scaled: false };
         let node = state.node(rule, [a.operand(), b.operand(), Operand::NOTHING]);
         state.count_values(Factors::Weights, form, depth);
         if b.node != NONE {

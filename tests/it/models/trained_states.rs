@@ -25,6 +25,8 @@ const ROWS: &[&str] = &[
     include_str!("../../data/measured/mamba.jsonl"),
     include_str!("../../data/measured/falcon_mamba.jsonl"),
     include_str!("../../data/measured/jamba.jsonl"),
+    include_str!("../../data/measured/minimax.jsonl"),
+    include_str!("../../data/measured/lfm3.jsonl"),
 ];
 
 fn rows(text: &str) -> impl Iterator<Item = Value> {

@@ -341,6 +341,8 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=nllbmoe",
     "fam=whisper",
     "fam=seamlessm4t",
+    "fam=minimax",
+    "fam=lfm3",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left

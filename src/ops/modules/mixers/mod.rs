@@ -4,6 +4,7 @@ mod chunk_scan;
 mod delta;
 mod delta_rule;
 mod gated_norm;
+mod lightning;
 mod mamba;
 mod mamba2;
 mod short_conv;
@@ -15,6 +16,7 @@ use super::state::State;
 use crate::config::{Mixer, MixerKind};
 use crate::ops::tape::{Tape, Var};
 use delta::Delta;
+use lightning::Lightning;
 use mamba::Mamba;
 use mamba2::Mamba2;
 use short_conv::ShortConv;
@@ -28,6 +30,8 @@ pub(super) enum Mixing {
     ShortConv(ShortConv),
     /// Linear attention by the gated delta rule.
     Delta(Box<Delta>),
+    /// Linear attention in blocks of tokens.
+    Lightning(Box<Lightning>),
     /// A state space for every channel.
     Mamba(Box<Mamba>),
     /// A state space for every head.
@@ -44,7 +48,8 @@ impl Mixing {
             MixerKind::Qwen3Next => Self::Delta(Box::new(Delta::new(build, mixer))),
             MixerKind::Mamba2 | MixerKind::FalconH1 => Self::Mamba2(Box::new(Mamba2::new(build, mixer))),
             MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => Self::Mamba(Box::new(Mamba::new(build, mixer))),
-            MixerKind::KimiLinear | MixerKind::Minimax => counted(),
+            MixerKind::Minimax => Self::Lightning(Box::new(Lightning::new(build, mixer))),
+            MixerKind::KimiLinear => counted(),
         }
     }
 
@@ -53,8 +58,8 @@ impl Mixing {
         !matches!(self, Self::Counted(_))
     }
 
-    /// Its contribution, unless its products are only counted.
-    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Option<Var<'t>> {
+    /// Its contribution, unless its products are only counted; what the block holds to its end beside goes to `held`.
+    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>> {
         match self {
             Self::Counted(state) => {
                 state.run(tape);
@@ -62,6 +67,7 @@ impl Mixing {
             }
             Self::ShortConv(layer) => Some(layer.run(tape, x)),
             Self::Delta(layer) => Some(layer.run(tape, x)),
+            Self::Lightning(layer) => Some(layer.run(tape, x, held)),
             Self::Mamba(layer) => Some(layer.run(tape, x)),
             Self::Mamba2(layer) => Some(layer.run(tape, x)),
         }

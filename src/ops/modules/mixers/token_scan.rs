@@ -3,7 +3,7 @@
 
 use super::super::state::Sizes;
 use super::super::{Build, FP32};
-use super::turns::turns;
+use super::turns::{more, turns};
 use crate::config::Mixer;
 use crate::ops::tape::{EXP, Form, Param, SILU, SOFTPLUS, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -63,14 +63,14 @@ impl TokenScan {
         for tokens in turns(self.tokens) {
             let faded = decays.clone().slice(self.forms.state).mul(state.clone());
             if tokens > 1 && decays.wants_gradient() {
-                faded.saves(&tape.constant("states of several tokens", self.more(tape, tokens, self.forms.state), FP32));
+                faded.saves(&tape.constant("states of several tokens", more(tape, tokens, self.forms.state), FP32));
             }
             state = faded.add(updates.clone().slice(self.forms.state)).named("state");
             let read = readout.clone().slice(self.forms.readout);
             let seen = state.clone().cast(format).matrices(read, self.forms.output, false);
             if tokens > 1 {
                 self.keeps_more(tape, &seen, (&state, readout, format), tokens);
-                held.push(tape.constant("outputs of several tokens", self.more(tape, tokens, self.forms.output), format));
+                held.push(tape.constant("outputs of several tokens", more(tape, tokens, self.forms.output), format));
             }
             outputs.push(seen.slice(self.forms.output));
         }
@@ -80,19 +80,13 @@ impl TokenScan {
     }
     /// What the products of a turn's tokens keep but one's: states and readouts in their format, where they were cast.
     fn keeps_more(&self, tape: &Tape, seen: &Var<'_>, (state, readout, format): (&Var<'_>, &Var<'_>, DType), tokens: u64) {
-        tape.count_product(self.more(tape, tokens, self.forms.output), tape.last_dim(self.forms.state).1);
+        tape.count_product(more(tape, tokens, self.forms.output), tape.last_dim(self.forms.state).1);
         let casts = [
             (state.dtype(), readout.wants_gradient(), self.forms.state),
             (readout.dtype(), state.wants_gradient(), self.forms.readout),
         ];
         for (_, _, form) in casts.into_iter().filter(|(own, kept, _)| *own != format && *kept) {
-            seen.saves(&tape.constant("casts of several tokens", self.more(tape, tokens, form), format));
+            seen.saves(&tape.constant("casts of several tokens", more(tape, tokens, form), format));
         }
-    }
-
-    /// Tensors of that shape, of all tokens of a turn but one.
-    fn more(&self, tape: &Tape, tokens: u64, form: Form) -> Form {
-        let elements = tape.elements(form).saturating_mul(tokens.saturating_sub(1));
-        tape.form([Dim("columns of further tokens", elements)])
     }
 }
