@@ -198,7 +198,6 @@ fn a_model_of_several_parts_goes_by_the_kind_of_the_whole() {
     let named = |name: &str| model_name(&scenario_of(&text_of(&format!("corpus/{name}.json"))).expect("a model"));
     for (file, start) in [
         ("nvidia__Kimi-K2.6-NVFP4", "Kimi K2.5 · "),
-        ("llava-hf__llava-1.5-7b-hf", "LLaVA · "),
         ("google__paligemma-3b-pt-448", "PaliGemma · "),
         ("OpenGVLab__InternVL2-4B", "InternVL · "),
     ] {
