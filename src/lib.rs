@@ -15,6 +15,7 @@
 //! | [`catalog`] | models and accelerators with a source per row |
 //! | [`models`] | the families: what each says of its files and of the modules that run it |
 //! | [`import`] | a Hugging Face `config.json` into a model, with a report |
+//! | [`checkpoint`] | a model's other files: `params.json`, headers of safetensors and GGUF files, what was understood of them |
 //! | [`ops`] | operations with parameters, saved tensors, workspace and FLOPs |
 //! | [`estimator`] | the ledger of memory at the peak, blockers, compute |
 //! | [`methods`] | five published methods, each reproducing its document |
@@ -45,6 +46,7 @@ mod lists;
 pub mod app;
 pub mod catalog;
 pub mod charts;
+pub mod checkpoint;
 pub mod config;
 pub mod diagnosis;
 pub mod engines;

@@ -309,6 +309,9 @@ fn changed(state: State, action: &str, event: &Event) {
         ("paste-file", _) if browser::is_pickle(event) => {
             browser::read_bytes(event, move |bytes| pasting::from_snapshot(state, bytes));
         }
+        ("paste-file", _) if browser::are_of_a_model(event) => {
+            browser::read_beginnings(event, move |files| pasting::from_files(state, files));
+        }
         ("paste-file", _) => browser::read_file(event, move |text| pasting::from_file(state, text)),
         // Given up with Escape: the browser reports the change all the same, when the input goes.
         ("rename", id) if state.page_now().renaming.as_deref() == Some(id) => {

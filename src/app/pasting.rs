@@ -4,7 +4,7 @@ use super::browser::value_in;
 use super::browser_more::{ask, set_text_of, text_of, wake, when_typing_rests};
 use super::markup::Html;
 use super::more::slot;
-use super::more::wire::{AS_GENERIC, MARK, Reply, SNAPSHOT, What};
+use super::more::wire::{AS_GENERIC, FILES, MARK, Reply, SNAPSHOT, What};
 use super::panels::dialogs::paste::{AREA, Found, NAME, Pasted};
 use super::state::{Dialog, State};
 use super::words::model_name;
@@ -36,12 +36,26 @@ pub fn from_file(state: State, text: Result<String, String>) {
 
 /// A memory snapshot was chosen: its bytes in base64.
 pub fn from_snapshot(state: State, bytes: Result<String, String>) {
-    match bytes {
-        Ok(bytes) => {
+    ask_about(state, bytes.map(|bytes| format!("{SNAPSHOT}{MARK}{bytes}")));
+}
+
+/// Files of a model were chosen: their names and beginnings.
+pub fn from_files(state: State, files: Result<Vec<(String, String)>, String>) {
+    ask_about(
+        state,
+        files.map(|files| {
+            files.into_iter().fold(FILES.to_owned(), |asked, (name, start)| asked + &format!("{MARK}{name}{MARK}{start}"))
+        }),
+    );
+}
+
+/// Asks about what is no text; the text area is empty from then on.
+fn ask_about(state: State, asked: Result<String, String>) {
+    match asked {
+        Ok(asked) => {
             set_text_of(AREA, "");
             state.page(|ui| ui.pasted = Pasted { outcome: slot::fetching(), ..Pasted::default() });
             let before = encode(&state.scenario_now());
-            let asked = format!("{SNAPSHOT}{MARK}{bytes}");
             ask(state, What::Paste, before.clone(), asked, move |reply| understood(state, before.clone(), reply, None));
         }
         Err(problem) => state.tell(problem, true),

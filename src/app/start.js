@@ -48,6 +48,31 @@ for (const sign of ["pointermove", "pointerdown", "touchstart", "keydown", "focu
   addEventListener(sign, fetchLater, { once: true, passive: true, capture: true });
 }
 
+/** The files of what was dropped: files, and those that stand in a folder. */
+const filesOf = async (entries) => {
+  const inside = async (reader) => {
+    const some = await new Promise((done) => reader.readEntries(done, () => done([])));
+    return some.length > 0 ? [...some, ...(await inside(reader))] : [];
+  };
+  const all = await Promise.all(entries.map((entry) => (entry.isDirectory ? inside(entry.createReader()) : [entry])));
+  return Promise.all(all.flat().filter((entry) => entry.isFile).map((entry) => new Promise((done, failed) => entry.file(done, failed))));
+};
+
+// What is dropped while the dialog for files is open goes the way of chosen files.
+const chooser = () => document.querySelector("[data-change=paste-file]");
+addEventListener("dragover", (event) => chooser() && event.preventDefault());
+addEventListener("drop", async (event) => {
+  if (!chooser()) return;
+  event.preventDefault();
+  const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  const chosen = new DataTransfer();
+  for (const file of await filesOf(entries)) chosen.items.add(file);
+  const input = chooser();
+  if (!input || chosen.files.length === 0) return;
+  input.files = chosen.files;
+  input.dispatchEvent(new Event("change", { bubbles: true }));
+});
+
 // Charts as files: a script of its own, because few ask for it.
 addEventListener("click", ({ target }) => {
   const button = target.closest?.("[data-picture]");

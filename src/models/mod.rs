@@ -2,6 +2,7 @@
 
 mod choices;
 mod families;
+mod gguf;
 mod keys;
 mod prelude;
 mod projectors;
@@ -13,6 +14,7 @@ mod towers;
 pub(crate) use choices::{FAMILIES, label};
 pub use choices::{families, named};
 use families::MEMBERS;
+pub(crate) use gguf::of_gguf;
 pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, OwnSizes, States};
 pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Otherwise, Positions, Window};
 #[cfg(test)]

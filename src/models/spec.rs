@@ -1,6 +1,7 @@
 //! The description of a family's `config.json` files of its kind: which facts are fixed, which the file states, and what the library
 //! takes where it does not.
 
+use super::gguf::Gguf;
 use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys, States};
 use crate::config::{Encoder, Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding};
 
@@ -292,6 +293,8 @@ pub(crate) struct FamilySpec {
     pub never_counted: &'static [&'static str],
     /// Keys of parts that checkpoints of the kind have beside the model, stated or not, and that are named as left out.
     pub always_left_out: &'static [&'static str],
+    /// How llama.cpp's files write this kind, where they do.
+    pub gguf: Option<Gguf>,
     /// The key of dense layers' inner width where `intermediate_size` is that of experts, with the library's default; 0: as experts.
     pub dense_inner: Option<(&'static str, u64)>,
     /// `do_layer_norm_before` moves the norms and `word_embed_proj_dim` narrows the embedding.
@@ -377,6 +380,7 @@ impl FamilySpec {
         head_bias: Flag::Is(false),
         never_counted: &[],
         always_left_out: &[],
+        gguf: None,
         dense_inner: None,
         moves_norms_and_narrows_embedding: false,
         embeds_each_layer: false,

@@ -32,6 +32,7 @@ pub use fields::{
 pub use following::FOLLOWING;
 pub use model::{ABOUT_KEYS, read_keys};
 pub use names::{ABOUT_NAMES, id_of};
+pub(crate) use naming::size as short_count;
 pub use number::number_and_unit;
 pub use remarks::{Remark, RemarkKind};
 pub use resolve::FieldError;

@@ -114,7 +114,7 @@ impl Scenario {
 pub(super) const LONGEST_NAME: usize = 60;
 
 /// A number of parameters as names of models say it: `8.2 B`, `494 M`.
-fn size(parameters: u64) -> String {
+pub(crate) fn size(parameters: u64) -> String {
     let count = to_f64(parameters);
     let (value, suffix) = match count {
         c if c >= 999.5e9 => (c / 1e12, " T"),

@@ -19,13 +19,13 @@ const BEFORE = 'v1&do=serve&m=llama2-13b&gpu=h200&n=8&tp=8';
 
 /** File; the name of its answer, as a row of the list where the list has it; what its card says; or how it is refused. */
 const FILES = [
-  { file: 'gemma-3-27b.json', name: /^Gemma 3 · 27\.4 B$/, size: '27 432 406 640', remarks: [/^Texts alone: the vision tower and its projector lie in memory/] },
-  { file: 'corpus/Qwen__Qwen3-VL-8B-Instruct.json', name: /^Qwen3-VL · 8\.8 B$/, size: '8 767 123 696', remarks: [/^Texts alone: the vision tower/] },
+  { file: 'gemma-3-27b.json', name: /^Gemma 3 27B with images$/, size: '27 432 406 640', remarks: [/^Texts alone: the vision tower and its projector lie in memory/] },
+  { file: 'corpus/Qwen__Qwen3-VL-8B-Instruct.json', name: /^Qwen3-VL( · 8\.8 B| 8B)$/, size: '8 767 123 696', remarks: [/^Texts alone: the vision tower/] },
   { file: 'corpus/zai-org__GLM-4.5-Air.json', name: /^GLM-4\.5( · 107 B|[ -]Air.*)$/, size: '106 852 245 504', remarks: [/^Not counted: model_type; the result may be too low\.$/] },
   { file: 'corpus/allenai__Olmo-3-7B-Think.json', name: /^OLMo 3( · 7\.3 B| 7B.*)$/i, size: '7 298 011 136', remarks: [] },
   { file: 'corpus/nvidia__NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4.json', name: /^Nemotron.*( · 31\.6 B|30B.*)$/, size: '31 577 937 344', remarks: [/^Left out: the layers that predict further tokens/] },
   { file: 'corpus/google__gemma-4-26B-A4B.json', name: /^Gemma 4( · 25\.2 B| 26B.*)$/, size: '25 233 141 760', remarks: [/^Left out: the vision tower/] },
-  { file: 'corpus/XiaomiMiMo__MiMo-V2-Flash.json', name: /^MiMo-V2-Flash( · 309 B)?$/, size: '308 778 768 832', remarks: [/^Left out: the layers that predict further tokens/] },
+  { file: 'corpus/XiaomiMiMo__MiMo-V2-Flash.json', name: /^MiMo-V2-Flash( · 309 B| 309B)?$/, size: '308 778 768 832', remarks: [/^Left out: the layers that predict further tokens/] },
   { file: 'corpus/openai__gpt-oss-120b.json', name: /^gpt-oss( · 117 B|[ -]120B)$/i, size: '116 829 156 672', remarks: [] },
   {
     file: 'corpus/nvidia__DeepSeek-V3.2-NVFP4.json',
@@ -35,7 +35,7 @@ const FILES = [
   },
   { file: 'corpus/Helsinki-NLP__opus-mt-en-zh.json', refused: /encoder beside its decoder/ },
   { file: 'corpus/THUDM__chatglm3-6b.json', unknown: 'chatglm', name: /^chatglm3-6b$/, remarks: [/^Assumed: counted as a generic decoder, because the kind chatglm is not known\. Not understood: /] },
-  { file: 'corpus/MiniMaxAI__MiniMax-M2.5.json', name: /^MiniMax-M2 · 229 B$/, size: '228 689 748 992', remarks: [/^Left out: /] },
+  { file: 'corpus/MiniMaxAI__MiniMax-M2.5.json', name: /^MiniMax-M2( · 229 B|, M2\.1, M2\.5 and M2\.7)$/, size: '228 689 748 992', remarks: [/^Left out: /] },
   { file: 'corpus/Qwen__Qwen3-8B.json', name: /^Qwen3 (· 8\.2 B|8B)$/, size: '8 190 735 360', remarks: [] },
   { file: 'corpus/01-ai__Yi-34B.json', name: /^(Llama · 34\.4 B|Yi[ -]34B.*)$/, size: '34 388 917 248', remarks: [] },
   { file: 'corpus/Qwen__Qwen3-Next-80B-A3B-Instruct.json', name: /^Qwen3-Next( · 79\.7 B|[ -]80B.*)$/, size: '79 674 391 296', remarks: [] },
@@ -44,12 +44,12 @@ const FILES = [
 const remarksOf = async (page) => (await part(page, 'verdict').getByTestId('remark').allTextContents()).map(plain);
 
 /** Puts a file into the dialog, and waits for what comes of it: its report, a card for an unknown kind, or a refusal. */
-async function fill(page, file) {
+async function fill(page, file, changed = (text) => text) {
   await part(page, 'paste').click();
   // Several texts in one dialog: the last one counts.
   await part(page, 'paste-text').fill('{"model_type": "llama"}');
   await part(page, 'paste-error').waitFor();
-  await part(page, 'paste-text').fill(readFileSync(path.join(CONFIGS, file), 'utf8'));
+  await part(page, 'paste-text').fill(changed(readFileSync(path.join(CONFIGS, file), 'utf8')));
   const outcome = ['paste-report', 'paste-unknown', 'paste-error'];
   const found = async () => {
     for (const name of outcome) {
@@ -98,7 +98,7 @@ test('fifteen real files: right, flagged or refused, each under its own name, an
     assert.match(offered, name, file);
     if (size) assert.ok((await textOf(part(page, 'paste-size'))).startsWith(`${size} parameters`), `${file}: ${await textOf(part(page, 'paste-size'))}`);
     const order = await page.locator('#dialog-paste [data-testid]').evaluateAll((parts) => parts.map((each) => each.dataset.testid));
-    const places = ['paste-name', 'paste-size', ...(remarks.length > 0 ? ['remark'] : []), 'paste-report'].map((each) => order.indexOf(each));
+    const places = ['paste-understood', 'paste-name', 'paste-size', ...(remarks.length > 0 ? ['remark'] : []), 'paste-report'].map((each) => order.indexOf(each));
     assert.ok(places.every((place, at) => place >= 0 && (at === 0 || places[at - 1] < place)), `${file}: ${order}`);
     await part(page, 'paste-use').click();
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
@@ -190,10 +190,37 @@ test('a memory snapshot is set beside the scenario that wrote it, and another fi
   noConsoleErrors(page);
 });
 
+test('a model’s files are read together: what they hold beside what is counted, of weights the header alone', async () => {
+  const page = await open(BEFORE);
+  await part(page, 'paste').click();
+  const folder = path.resolve(HERE, '../data/checkpoints');
+  const file = page.locator('input[data-change=paste-file]');
+  await file.setInputFiles(path.join(folder, 'qwen3.gguf'));
+  await until(async () => (await part(page, 'paste-understood').count()) > 0);
+  assert.equal(await textOf(part(page, 'paste-understood')), 'small qwen3: 1.8 M parameters, all keys understood.');
+  assert.match(await textOf(part(page, 'paste-stored').nth(1)), /^All are parameters that Headroom counts/);
+  const sharded = ['config.json', 'model.safetensors.index.json', 'model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors'];
+  await file.setInputFiles(sharded.map((name) => path.join(folder, 'qwen2-sharded', name)));
+  await until(async () => (await textOf(part(page, 'paste-understood'))).startsWith('Qwen2'));
+  assert.match(await textOf(part(page, 'paste-stored').first()), /^38 tensors \(38 in BF16\) hold 1.797.376 numbers in 3\.59 MB\.$/);
+  await axe(page);
+  await part(page, 'paste-use').click();
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  await until(async () => (await answer(page)).headline.includes('Qwen2'));
+  // A file that ends too soon is refused by a sentence.
+  await part(page, 'paste').click();
+  await file.setInputFiles({ name: 'cut.gguf', mimeType: 'application/octet-stream', buffer: readFileSync(path.join(folder, 'qwen3.gguf')).subarray(0, 200) });
+  await part(page, 'paste-error').waitFor();
+  assert.match(await textOf(part(page, 'paste-error')), /^cut\.gguf cannot be read: its header is longer than what was read of it\./);
+  await page.keyboard.press('Escape');
+  noConsoleErrors(page);
+});
+
 test('a name given in the dialog is the model’s, in links too, until another model is picked; undo takes all of it back', async () => {
   const page = await open(BEFORE);
   const before = await link(page);
-  await fill(page, 'gemma-3-27b.json');
+  // Of 61 layers it is no row of the list.
+  await fill(page, 'gemma-3-27b.json', (text) => text.replace('"num_hidden_layers": 62', '"num_hidden_layers": 61'));
   await part(page, 'paste-name').fill('Our Gemma');
   await part(page, 'paste-use').click();
   await page.getByRole('dialog').waitFor({ state: 'hidden' });
@@ -206,8 +233,8 @@ test('a name given in the dialog is the model’s, in links too, until another m
   assert.equal(await page.getByText('Changed by hand').count(), 0);
   await input(page, 'mn').fill('');
   await until(async () => (await answer(page)).headline.includes('Gemma 3'));
-  assert.match((await answer(page)).headline, /Serving Gemma 3 · 27\.4 B on/);
-  assert.equal(await input(page, 'mn').getAttribute('placeholder'), 'Gemma 3 · 27.4 B');
+  assert.match((await answer(page)).headline, /Serving Gemma 3 · 27\.0 B on/);
+  assert.equal(await input(page, 'mn').getAttribute('placeholder'), 'Gemma 3 · 27.0 B');
   await part(page, 'undo').click();
   await part(page, 'undo').click();
   assert.equal(await link(page), before);

@@ -25,6 +25,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("planner", &["units", "config", "estimator"]),
     ("explain", &["units", "sources", "sharding", "config", "ops", "estimator", "planner", "methods"]),
     ("scenario", &["units", "engines", "sharding", "stacks", "config", "models", "catalog", "import"]),
+    ("checkpoint", &["units", "config", "models", "import", "ops", "estimator", "scenario"]),
     ("charts", &["units", "estimator", "planner"]),
     ("lessons", &["units", "sources", "config", "catalog", "scenario", "estimator", "planner", "methods"]),
 ];

@@ -17,11 +17,13 @@ mod snapshot;
 mod models {
     mod catalog;
     mod catalog_queries;
+    mod checkpoint;
     mod corpus;
     mod encoder;
     mod hybrid;
     mod import;
     mod oom;
+    mod refused;
     mod trained_states;
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Everything here can fail in some browser, and nothing here may stop the page: failures are values or do nothing.
 
+mod files;
 mod json;
 mod parts;
 mod patch;
@@ -18,6 +19,7 @@ use wasm_bindgen::{JsCast, JsValue};
 pub use web_sys::{Element, Event};
 use web_sys::{HtmlElement, KeyboardEvent};
 
+pub use self::files::{are_of_a_model, read_beginnings};
 pub use self::json::Json;
 pub use self::parts::{
     announce, fill_inputs, keep_dialogs, keep_link, keep_painted, keep_standing, keep_title, keep_worded, on_rest, place_cursor,

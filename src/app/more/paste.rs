@@ -1,25 +1,30 @@
-//! A pasted text, understood: a Hugging Face `config.json`, a message of a run that ran out of memory, or a memory snapshot.
+//! A pasted text or chosen files, understood: a Hugging Face `config.json`, a model's other files, a message of a run that ran out of
+//! memory, or a memory snapshot.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 use crate::app::markup::{Html, html};
-use crate::app::more::wire::{AS_GENERIC, MARK, SNAPSHOT};
+use crate::app::more::wire::{AS_GENERIC, FILES, MARK, SNAPSHOT};
 use crate::app::more::{oom, snapshot};
 use crate::app::panels::dialogs::paste::NAME;
 use crate::app::panels::remarks;
 use crate::app::words::{self, whole};
-use crate::config::ModelConfig;
+use crate::checkpoint::{self, Part, understood};
 use crate::import::{How, ImportError, Imported, ReportRow, config_json, config_json_as_generic};
-use crate::ops::parameters_of;
 use crate::scenario::Scenario;
 use crate::scenario::codec::encode;
-use crate::units::{grouped, to_f64};
 
 /// The report and the link of the scenario with that model; or why the text cannot be used, and no link. A kind that is not known is
 /// counted as a generic decoder only where the page asks for that, with a word before the text.
 ///
 /// A text with an out-of-memory message is set beside the scenario's estimate, and gives no link: no `config.json` holds such words.
-pub fn read(asked: &str, mut scenario: Scenario) -> (Html, Option<String>) {
+pub fn read(asked: &str, scenario: Scenario) -> (Html, Option<String>) {
     if let Some((SNAPSHOT, bytes)) = asked.split_once(MARK) {
         return (snapshot::panel(&scenario, bytes), None);
+    }
+    if let Some((FILES, files)) = asked.split_once(MARK) {
+        return files_of_a_model(files, scenario);
     }
     if may_hold_a_message(asked)
         && let Ok(messages) = crate::import::oom::read(asked)
@@ -31,13 +36,38 @@ pub fn read(asked: &str, mut scenario: Scenario) -> (Html, Option<String>) {
         _ => config_json(asked),
     };
     match imported {
-        Ok(imported) => {
-            scenario.apply_imported(&imported);
-            let link = encode(&scenario);
-            (report(&imported, &scenario, &link), Some(link))
-        }
+        Ok(imported) => taken(&imported, &[], scenario),
         Err(problem) => (refused(&problem), None),
     }
+}
+
+/// The report and the link of a scenario with that model; `stored` says what its files hold.
+fn taken(imported: &Imported, stored: &[String], mut scenario: Scenario) -> (Html, Option<String>) {
+    scenario.apply_imported(imported);
+    let link = encode(&scenario);
+    (report(imported, stored, &scenario, &link), Some(link))
+}
+
+/// The model that chosen files are of: names and beginnings in turn, the beginnings in base64.
+fn files_of_a_model(files: &str, scenario: Scenario) -> (Html, Option<String>) {
+    let words: Vec<&str> = files.split(MARK).collect();
+    let starts: Option<Vec<(&str, Vec<u8>)>> = words
+        .chunks_exact(2)
+        .map(|pair| match pair {
+            [name, start] => Some((*name, STANDARD.decode(start).ok()?)),
+            _ => None,
+        })
+        .collect();
+    let Some(starts) = starts else { return (refused_for("The files did not arrive whole. Choose them again."), None) };
+    let parts: Vec<Part<'_>> = starts.iter().map(|(name, start)| Part { name, start }).collect();
+    match checkpoint::read(&parts) {
+        Ok(found) => taken(&found.imported, &found.compared(), scenario),
+        Err(problem) => (refused_for(&problem.to_string()), None),
+    }
+}
+
+fn refused_for(sentence: &str) -> Html {
+    html(r#"<div class="refused" role="alert"><p data-testid="paste-error">{}</p></div>"#, &[&sentence])
 }
 
 /// Whether a text is worth searching for messages: a file of keys without such a word is none, however long it is.
@@ -70,50 +100,36 @@ fn refused(problem: &ImportError) -> Html {
     )
 }
 
-/// Name and size first, then what is not in the answer, then every key. The name is a new input for every text.
-fn report(imported: &Imported, scenario: &Scenario, link: &str) -> Html {
+/// What was understood in a sentence, name and size, then what is not in the answer, what the files hold, and every key. The name is a
+/// new input for every text.
+fn report(imported: &Imported, stored: &[String], scenario: &Scenario, link: &str) -> Html {
+    let said: Html = stored.iter().map(|sentence| html("<p data-testid=\"paste-stored\">{}</p>", &[sentence])).collect();
     let rows: Html = imported.report.iter().map(row).collect();
     html(
-        r#"<div class="paste__found" data-key="found-{}"><div class="field"><label class="field__label" for="{}">Name of the model, yours to change</label><input id="{}" class="field__input" type="text" maxlength="60" autocomplete="off" spellcheck="false" data-testid="paste-name" value="{}"></div>{}{}{}<div class="dialog__scroll" tabindex="0" role="region" aria-label="Keys of the file"><table class="table" data-testid="paste-report"><thead><tr><th scope="col">Key</th><th scope="col">Value</th><th scope="col">How</th><th scope="col">Note</th></tr></thead><tbody>{}</tbody></table></div></div>"#,
+        r#"<div class="paste__found" data-key="found-{}"><p data-testid="paste-understood">{}</p><div class="field"><label class="field__label" for="{}">Name of the model, yours to change</label><input id="{}" class="field__input" type="text" maxlength="60" autocomplete="off" spellcheck="false" data-testid="paste-name" value="{}"></div>{}{}{}{}<div class="dialog__scroll" tabindex="0" role="region" aria-label="Keys of the file"><table class="table" data-testid="paste-report"><thead><tr><th scope="col">Key</th><th scope="col">Value</th><th scope="col">How</th><th scope="col">Note</th></tr></thead><tbody>{}</tbody></table></div></div>"#,
         &[
             &link,
+            &understood(imported),
             &NAME,
             &NAME,
             &words::model_name(scenario),
             &size(imported, scenario),
             &remarks::remarks(scenario),
             &upper_bounds(&imported.upper_bounds),
+            &said,
             &rows,
         ],
     )
 }
 
-/// How many parameters it has and in which parts, whether all keys are understood, and whether it is a row of the list.
+/// How many parameters it has, and whether it is a row of the list.
 fn size(imported: &Imported, scenario: &Scenario) -> Html {
     let count = words::parameters(scenario).map_or_else(|| "an unknown number of".to_owned(), whole);
     let row = scenario.model().filter(|_| !scenario.may_be_named()).map(|row| format!(" This is {} from the list.", row.name));
     html(
-        r#"<p data-testid="paste-size"><b>{} parameters</b>, of the kind <code>{}</code>{}.{}{}</p>"#,
-        &[&count, &imported.model_type, &parts(imported), &understood(imported), &row.unwrap_or_default()],
+        r#"<p data-testid="paste-size"><b>{} parameters</b>, of the kind <code>{}</code>.{}</p>"#,
+        &[&count, &imported.model_type, &row.unwrap_or_default()],
     )
-}
-
-/// The parameters of text and tower, where there is a tower.
-fn parts(imported: &Imported) -> String {
-    if imported.config.tower.is_none() {
-        return String::new();
-    }
-    let of_text = parameters_of(&ModelConfig { tower: None, ..imported.config.clone() });
-    let of_tower = parameters_of(&imported.config).saturating_sub(of_text);
-    let billions = |count: u64| format!("{} B", grouped(to_f64(count) / 1e9, 2));
-    format!(": text {}, vision tower and projector {}", billions(of_text), billions(of_tower))
-}
-
-/// Says it where every key of the file is understood.
-const fn understood(imported: &Imported) -> &'static str {
-    let all =
-        imported.known && imported.not_counted.is_empty() && imported.left_out.is_empty() && imported.upper_bounds.is_empty();
-    if all { " All keys are understood." } else { "" }
 }
 
 /// What is not modelled as the model has it, and counted so that the answer is rather too high; nothing where there is nothing.
@@ -143,8 +159,8 @@ fn row(row: &ReportRow) -> Html {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
-    use crate::app::more::wire::{AS_GENERIC, MARK};
+    use super::{Engine as _, STANDARD, read};
+    use crate::app::more::wire::{AS_GENERIC, FILES, MARK};
     use crate::app::panels::tests::{count, text};
     use crate::app::panels::verdict::{spoken, verdict};
     use crate::app::ui::Ui;
@@ -157,7 +173,20 @@ mod tests {
     fn a_tower_is_named_beside_the_text() {
         let gemma = include_str!("../../../tests/data/configs/gemma-3-27b.json");
         let said = text(&read(gemma, Scenario::default()).0);
-        assert!(said.contains("text 27.01 B, vision tower and projector 0.42 B. All keys are understood."), "{said}");
+        assert!(said.starts_with("Gemma 3 27B with images: text 27.0 B, vision 0.4 B, all keys understood."), "{said}");
+    }
+
+    /// Chosen files are compared with the model; without one that says what the model is they are refused.
+    #[test]
+    fn chosen_files_say_what_they_hold() {
+        let small = STANDARD.encode(include_bytes!("../../../tests/data/checkpoints/qwen3.gguf"));
+        let (card, link) = read(&format!("{FILES}{MARK}qwen3.gguf{MARK}{small}"), Scenario::default());
+        let said = text(&card);
+        assert!(said.starts_with("small qwen3: 1.8 M parameters, all keys understood."), "{said}");
+        assert!(said.contains("All are parameters that Headroom counts: 1\u{202f}820\u{202f}800."), "{said}");
+        assert!(link.is_some_and(|link| link.contains("w=gguf-16")), "{said}");
+        let (card, link) = read(&format!("{FILES}{MARK}a.txt{MARK}YQ=={MARK}b.txt{MARK}YQ=="), Scenario::default());
+        assert_eq!((count(&card, "paste-error"), link), (1, None));
     }
 
     const ZEBRA: &str = r#""model_type": "zebra", "hidden_size": 1024, "num_hidden_layers": 4, "num_attention_heads": 16,

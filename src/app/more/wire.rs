@@ -15,6 +15,9 @@ pub const AS_GENERIC: &str = "as-generic";
 /// Mark before the bytes of a memory snapshot, in base64.
 pub const SNAPSHOT: &str = "snapshot";
 
+/// Mark before the files of a model: each one's name and its beginning, in base64.
+pub const FILES: &str = "files";
+
 /// Whether further answers follow.
 const MORE: &str = "more";
 const LAST: &str = "last";

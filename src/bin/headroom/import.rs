@@ -1,11 +1,14 @@
-//! `headroom import FILE…`: how real `config.json` files are read, and whether counts agree with what transformers builds of them.
+//! `headroom import FILE…`: what the files of one model say; or how many `config.json` files are read, and whether counts agree with what
+//! transformers builds of them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use headroom::import::{Imported, config_json};
+use headroom::checkpoint::{self, MOST_BYTES, Part, understood};
+use headroom::import::{How, Imported, config_json};
 use headroom::ops::parameters_of;
 use serde_json::Value;
 
@@ -32,6 +35,11 @@ pub fn run(paths: &[String], counts: Option<&str>) -> Result<String, String> {
     if paths.is_empty() {
         return Err("name at least one config.json, or a folder of such files".to_owned());
     }
+    if let ([path], None) = (paths, counts)
+        && let Some(files) = of_one_model(Path::new(path))?
+    {
+        return one_model(&files);
+    }
     let counts = counts.map_or_else(|| Ok(BTreeMap::new()), exact_counts)?;
     let mut found = BTreeMap::new();
     let mut text = String::new();
@@ -54,6 +62,60 @@ pub fn run(paths: &[String], counts: Option<&str>) -> Result<String, String> {
         of(Outcome::Off)
     );
     Ok(text)
+}
+
+/// The files of one model: a file by itself, or those of a folder that has one of them; nothing where it is a folder of anything else.
+fn of_one_model(path: &Path) -> Result<Option<Vec<PathBuf>>, String> {
+    if !path.is_dir() {
+        return Ok(Some(vec![path.to_path_buf()]));
+    }
+    let entries = fs::read_dir(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+    files.retain(|file| file.is_file() && checkpoint::is_of_a_model(&name_of(file)));
+    files.sort();
+    Ok((!files.is_empty()).then_some(files))
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The sentence about a model, its parts that are left out, its stored tensors, and every key.
+fn one_model(files: &[PathBuf]) -> Result<String, String> {
+    let starts = files.iter().map(|path| beginning(path)).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<String> = files.iter().map(|path| name_of(path)).collect();
+    let parts: Vec<Part<'_>> = names.iter().zip(&starts).map(|(name, start)| Part { name, start }).collect();
+    let found = checkpoint::read(&parts).map_err(|error| error.to_string())?;
+    let mut lines = vec![understood(&found.imported)];
+    lines.extend(found.imported.left_out.iter().map(|left| format!("left out: {} ({})", left.part, left.key)));
+    lines.extend(found.imported.upper_bounds.iter().map(|note| format!("counted as more than it is: {note}")));
+    lines.extend(found.compared());
+    lines.push(String::new());
+    lines.extend(found.imported.report.iter().map(|row| {
+        let how = match row.how {
+            How::Read => "read",
+            How::Derived => "derived",
+            How::Assumed => "assumed",
+            How::Ignored => "ignored",
+        };
+        format!("{:<32}{:<24}{how:<10}{}", row.key, row.value, row.note).trim_end().to_owned()
+    }));
+    Ok(lines.join("\n"))
+}
+
+/// The first bytes of a file: of weights nobody needs more, of safetensors no more than the header that the first eight bytes measure.
+fn beginning(path: &Path) -> Result<Vec<u8>, String> {
+    let unread = |error: std::io::Error| format!("{} cannot be read: {error}", path.display());
+    let mut file = fs::File::open(path).map_err(unread)?;
+    let mut bytes = Vec::new();
+    let most = u64::try_from(MOST_BYTES).unwrap_or(u64::MAX);
+    let mut rest = most;
+    if name_of(path).ends_with(".safetensors") {
+        file.by_ref().take(8).read_to_end(&mut bytes).map_err(unread)?;
+        rest = bytes.as_slice().try_into().map_or(0, u64::from_le_bytes).min(most);
+    }
+    file.take(rest).read_to_end(&mut bytes).map_err(unread)?;
+    Ok(bytes)
 }
 
 const fn word(outcome: Outcome) -> &'static str {

@@ -45,6 +45,8 @@ LINK-OR-FRAGMENT  a link of the page, or the part after its #, e.g. 'v1&m=llama3
 explain PATH...   the formula of each figure with this scenario's numbers, its source and what makes it grow; paths are total,
                   peak, ledger/KIND, ledger/KIND/LABEL, ledger/KIND/LABEL/N, gpus/arithmetic, gpus/runnable,
                   load/first-token, load/per-user, load/in-all, load/price, time/NAME
+import FILE       what a config.json, params.json, GGUF or safetensors file says, or a folder of one model: one sentence, what is left
+                  out, stored tensors beside the model, every key; of weights only the header is read
 import FILE...    how config.json files are read: exact, flagged or refused, a line each, and how many of each kind; --counts
                   names exact counts to compare with, lines of JSON such as {\"file\": \"a.json\", \"text\": 124439808}
 oom FILE|- LINK   an out-of-memory message, or a whole log with it, beside the estimate of the link: the tensor that was asked for,

@@ -7,6 +7,16 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["gpt_oss"],
     class: "GptOss",
+    gguf: Gguf::of_experts(
+        "gpt_oss",
+        "gpt-oss",
+        &[
+            ("expert_count", "num_local_experts"),
+            ("expert_used_count", "num_experts_per_tok"),
+            ("expert_feed_forward_length", "intermediate_size"),
+            ("attention.sliding_window", "sliding_window"),
+        ],
+    ),
     labels: &[("gpt_oss", "gpt-oss")],
     modules: &Modules {
         model_type: "gpt_oss",

@@ -6,6 +6,15 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["qwen3_moe", "qwen3_vl_moe_text", "qwen3_vl_moe"],
     class: "Qwen3Moe",
+    gguf: Gguf::of_experts(
+        "qwen3_moe",
+        "qwen3moe",
+        &[
+            ("expert_count", "num_experts"),
+            ("expert_used_count", "num_experts_per_tok"),
+            ("expert_feed_forward_length", "moe_intermediate_size"),
+        ],
+    ),
     labels: &[("qwen3_vl_moe", "Qwen3-VL MoE")],
     modules: &Modules {
         model_type: "qwen3_moe",

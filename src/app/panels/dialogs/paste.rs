@@ -1,4 +1,4 @@
-//! Paste a Hugging Face `config.json` or an out-of-memory message; the second program reads it.
+//! Paste a Hugging Face `config.json` or an out-of-memory message, or choose a model's files; the second program reads them.
 
 use crate::app::markup::{Html, flag, html};
 
@@ -35,7 +35,7 @@ pub fn paste(pasted: Option<&Pasted>) -> Html {
 
 fn form(pasted: &Pasted) -> Html {
     html(
-        r#"<div class="dialog__body"><p class="quiet" id="paste-about">Paste the whole file of a model on Hugging Face, or choose it; or paste what a run printed when its memory ran out; or choose a memory snapshot that <code>torch.cuda.memory._dump_snapshot</code> wrote (.pickle). It is read here in the browser and sent nowhere.</p><textarea class="dialog__area" id="{}" aria-label="Text of config.json or of the message" aria-describedby="paste-about" spellcheck="false" data-testid="paste-text"></textarea><label class="button">Choose a file<input class="sr" type="file" accept=".json,.txt,.log,.pickle,.pkl" data-change="paste-file"></label><div>{}</div></div><div class="dialog__foot"><button type="button" class="button" data-do="close">Cancel</button><button type="button" class="button button--main" data-testid="paste-use" data-do="paste-use"{}>Use this model</button></div>"#,
+        r#"<div class="dialog__body"><p class="quiet" id="paste-about">Paste the whole <code>config.json</code> of a model, or choose its files or drop its folder here: <code>config.json</code>, <code>params.json</code>, .gguf, .safetensors (of weights only the header is read). Or paste what a run printed when its memory ran out, or choose a memory snapshot that <code>torch.cuda.memory._dump_snapshot</code> wrote (.pickle). All is read here in the browser and sent nowhere.</p><textarea class="dialog__area" id="{}" aria-label="Text of config.json or of the message" aria-describedby="paste-about" spellcheck="false" data-testid="paste-text"></textarea><label class="button">Choose files<input class="sr" type="file" multiple accept=".json,.txt,.log,.pickle,.pkl,.gguf,.safetensors" data-change="paste-file"></label><div>{}</div></div><div class="dialog__foot"><button type="button" class="button" data-do="close">Cancel</button><button type="button" class="button button--main" data-testid="paste-use" data-do="paste-use"{}>Use this model</button></div>"#,
         &[&AREA, &pasted.outcome, &flag("disabled", pasted.found.is_none())],
     )
 }

@@ -1,0 +1,124 @@
+//! `docs/kinds.md`: which of transformers' kinds are refused, and which are read in part, each with its reason. The table is written from
+//! the library's default file of every kind (`tests/data/kinds.jsonl.zz`, by `tools/kinds.py`), and is held to what the importer says now.
+#![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use headroom::import::{ImportError, Imported, config_json};
+use headroom::ops::parameters_of;
+use serde::Deserialize;
+
+/// The default file of one kind.
+#[derive(Deserialize)]
+struct Kind {
+    task: String,
+    kind: String,
+    text: Option<u64>,
+    whole: Option<u64>,
+    config: serde_json::Value,
+}
+
+/// Tasks, as their folders are called, in words.
+const TASKS: [(&str, &str); 5] = [
+    ("causal", "text"),
+    ("image", "images and text"),
+    ("masked", "masked text"),
+    ("seq2seq", "text to text"),
+    ("speech", "speech to text"),
+];
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+fn kinds() -> Vec<Kind> {
+    let mut text = String::new();
+    let packed = fs::read(path("tests/data/kinds.jsonl.zz")).expect("a file");
+    flate2::read::ZlibDecoder::new(packed.as_slice()).read_to_string(&mut text).expect("a text");
+    text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+}
+
+/// Why a kind is refused, in a few words.
+fn reason(problem: &ImportError) -> String {
+    match problem {
+        ImportError::NotModelled { what, .. } => format!("has {what}"),
+        ImportError::UnknownKind { model_type } => format!("no family describes the modules of `{model_type}`"),
+        // A default file of the library that lacks a key: hub files have it.
+        other => other.to_string().split(';').next().unwrap_or_default().to_owned(),
+    }
+}
+
+/// What is not in the count of a kind that is read.
+fn doubts(imported: &Imported) -> Vec<String> {
+    let parts = imported.left_out.iter().map(|left| format!("without its {}", left.part));
+    let keys = imported.not_counted.iter().map(|key| format!("`{key}` is not understood"));
+    parts.chain(keys).chain(imported.upper_bounds.iter().cloned()).collect()
+}
+
+/// The rows of one table, by task and kind.
+fn table(rows: &[(String, String, String)]) -> String {
+    let mut text = String::from("| kind | for | why |\n|---|---|---|\n");
+    for (task, kind, why) in rows {
+        let task = TASKS.iter().find(|(word, _)| word == task).map_or("", |(_, words)| *words);
+        writeln!(text, "| `{kind}` | {task} | {} |", why.replace('|', "\\|")).expect("a text takes everything");
+    }
+    text
+}
+
+/// The whole page, and how many kinds are read exactly.
+fn page() -> (String, usize) {
+    let (mut refused, mut in_part, mut exact) = (Vec::new(), Vec::new(), 0);
+    for kind in kinds() {
+        match config_json(&kind.config.to_string()) {
+            Err(problem) => refused.push((kind.task, kind.kind, reason(&problem))),
+            Ok(imported) => match doubts(&imported) {
+                doubts if doubts.is_empty() => {
+                    let expected = if imported.config.tower.is_some() { kind.whole } else { kind.text };
+                    assert_eq!(
+                        Some(parameters_of(&imported.config)),
+                        expected,
+                        "{} {} is off without a word",
+                        kind.task,
+                        kind.kind
+                    );
+                    exact += 1;
+                }
+                doubts => in_part.push((kind.task, kind.kind, doubts.join("; "))),
+            },
+        }
+    }
+    let text = format!(
+        "# Kinds that are refused or read in part\n\n\
+         Written by `cargo test --test it -- --ignored record_kinds_anew`, from the default file that transformers 5.23 has for each kind; a \
+         test holds it to what `headroom import` says. Of {} kinds {exact} are read to the last parameter.\n\n\
+         ## Refused ({})\n\n{}\n## Read in part ({})\n\n{}",
+        exact + refused.len() + in_part.len(),
+        refused.len(),
+        table(&refused),
+        in_part.len(),
+        table(&in_part)
+    );
+    (text, exact)
+}
+
+#[test]
+fn the_table_of_refused_kinds_says_what_the_importer_says() {
+    let (text, exact) = page();
+    assert!(exact > 0);
+    let written = fs::read_to_string(path("docs/kinds.md")).expect("a page");
+    let differs = written.lines().zip(text.lines()).find(|(written, now)| written != now);
+    assert!(
+        written == text,
+        "docs/kinds.md is old ({differs:?}): run cargo test --test it -- --ignored record_kinds_anew, and say why in the changelog"
+    );
+}
+
+#[test]
+#[ignore = "writes docs/kinds.md"]
+fn record_kinds_anew() {
+    fs::create_dir_all(path("docs")).expect("a folder");
+    fs::write(path("docs/kinds.md"), page().0).expect("a page");
+}
