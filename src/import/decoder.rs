@@ -119,7 +119,7 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
     other_heads(file, kind, &mut config)?;
     super::indexer::indexer(file, kind, &mut config)?;
     streams(file, kind, &mut config)?;
-    config.tower = super::tower::tower(file, config.hidden_size)?;
+    config.tower = super::tower::tower(file, &config)?;
     Ok(config)
 }
 

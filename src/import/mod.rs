@@ -163,7 +163,8 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let name = name(&file);
     let quantization = quantization::quantization(&mut reader);
     let not_counted = unread::not_counted(&reader, &kind, &model_type, &config);
-    let left_out = left_out::left_out(&kind, (&base, nested.map(|_| &file)), config.tower.is_some());
+    let groups = tower::groups(&base);
+    let left_out = left_out::left_out(&kind, (&base, nested.map(|_| &file)), &groups);
     let asked = reader.asked().to_vec();
     let (report, upper_bounds) = reader.into_report();
     let model_type = match kind.names.first() {

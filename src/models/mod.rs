@@ -1,10 +1,12 @@
 //! The families of models: each says how its `config.json` files are read, and which modules run it.
 
 mod choices;
+mod clip;
 mod families;
 mod keys;
 mod prelude;
 mod projectors;
+mod sam;
 mod spec;
 mod tower;
 mod tower_prelude;
@@ -17,7 +19,7 @@ pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, OwnSizes, State
 pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Otherwise, Positions, Window};
 #[cfg(test)]
 pub(crate) use tower::tower_keys;
-pub(crate) use tower::{TowerDefault, TowerKey, TowerSpec, VISION, VISION_KIND, VISION_OF, of_file};
+pub(crate) use tower::{FURTHER, Known, TowerDefault, TowerGroup, TowerKey, TowerOnly, TowerSpec, VISION, VISION_KIND, VISION_OF, of_file};
 pub use tower::{projector, tower};
 
 /// The family of that `model_type`, if it is listed.
