@@ -74,6 +74,8 @@ pub enum TowerSize {
     TextHead,
     /// Layers of the text.
     TextLayers,
+    /// Rows of the text's embedding behind its vocabulary.
+    TextRows,
     /// Width of the hidden states of a further part, such as a second tower.
     SecondHidden,
     /// Inner width of its feed-forward layers.
@@ -153,6 +155,7 @@ impl TowerSize {
             Self::TextKeys => "text key/value heads × head_dim",
             Self::TextHead => "text head_dim",
             Self::TextLayers => "text layers",
+            Self::TextRows => "rows behind the vocabulary",
             Self::SecondHidden => "second part's hidden_size",
             Self::SecondInner => "second part's intermediate_size",
             Self::SecondLayers => "second part's layers",

@@ -12,6 +12,7 @@ const MOST_LISTED: usize = 1024;
 const NO_LAYERS: (Option<u64>, LayerSet) = (None, LayerSet::None);
 /// Said where layers see chunks of a text.
 const CHUNKS: &str = "Attention in chunks is counted as attention to the whole text.";
+const REFERRING: &str = "Attention to the prompt and to a window of what follows is counted as attention to everything.";
 /// Words of `layer_types`.
 pub(super) const FULL: &str = "full_attention";
 pub(super) const SLIDING: &str = "sliding_attention";
@@ -109,7 +110,7 @@ fn listed(file: &mut Reader<'_>, indexed: bool) -> Result<Option<Vec<bool>>, Imp
     // The list takes the place of older files' period.
     file.done_with(&["layer_types", "sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers"]);
     let mut flags = Vec::with_capacity(types.len());
-    let mut chunked = false;
+    let [mut chunked, mut referring] = [false; 2];
     for kind in types {
         match kind {
             Value::Text(word) if word == FULL => flags.push(false),
@@ -117,6 +118,10 @@ fn listed(file: &mut Reader<'_>, indexed: bool) -> Result<Option<Vec<bool>>, Imp
             Value::Text(word) if indexed && INDEXED.contains(&word.as_str()) => flags.push(false),
             Value::Text(word) if word == "chunked_attention" => {
                 chunked = true;
+                flags.push(false);
+            }
+            Value::Text(word) if word == "reference_sliding_attention" => {
+                referring = true;
                 flags.push(false);
             }
             Value::Text(word) => {
@@ -128,6 +133,9 @@ fn listed(file: &mut Reader<'_>, indexed: bool) -> Result<Option<Vec<bool>>, Imp
     }
     if chunked {
         file.upper_bound("layer_types", &"chunked_attention", CHUNKS);
+    }
+    if referring {
+        file.upper_bound("layer_types", &"reference_sliding_attention", REFERRING);
     }
     Ok(Some(flags))
 }

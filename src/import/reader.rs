@@ -260,6 +260,11 @@ impl<'a> Reader<'a> {
         self.base.iter().map(|(key, value)| (key.as_str(), value)).filter(|(key, _)| !self.used.contains(key))
     }
 
+    /// The groups of keys that describe the tower and its projector.
+    pub(super) fn groups_of_tower(&self) -> Vec<&'static str> {
+        super::tower::groups(self.base)
+    }
+
     /// Turns report lines of these keys into ignored ones: what they say belongs to a part that the model turns out not to have.
     pub(super) fn take_back(&mut self, keys: &[&str], note: &str) {
         self.report.retain(|row| row.how == How::Read || !keys.contains(&row.key.as_str()));
@@ -285,7 +290,7 @@ impl<'a> Reader<'a> {
 
     /// The report, with everything that was not used at its end, and the sentences of [`Self::upper_bound`].
     pub(super) fn into_report(mut self) -> (Vec<ReportRow>, Vec<String>) {
-        let groups = super::tower::groups(self.base);
+        let groups = self.groups_of_tower();
         if let Some(outer) = self.outer {
             let parts = outer.iter().filter(|(key, _)| key.ends_with("_config") && *key != "text_config");
             let counted = |key: &str| groups.contains(&key);

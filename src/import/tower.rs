@@ -7,7 +7,9 @@ use super::reader::{MAX_SIZE, Reader, whole};
 use super::value::{Object, Value};
 use super::{How, ImportError};
 use crate::config::{ModelConfig, Tower, TowerModules, TowerSize, TowerSizes};
-use crate::models::{self, FURTHER, Known, TowerDefault, TowerGroup, TowerKey, TowerOnly, TowerSpec, VISION, VISION_KIND, VISION_OF};
+use crate::models::{
+    self, FURTHER, Known, TowerDefault, TowerGroup, TowerKey, TowerOnly, TowerSpec, VISION, VISION_KIND, VISION_OF,
+};
 
 /// Puts the keys of a known vision part, and those of its projector, beside the keys of the text part.
 pub(super) fn beside(base: &mut Object, around: &Object) {
@@ -177,15 +179,13 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
         (TowerDefault::May(_), Some(Value::Whole(0))) => 0,
         (TowerDefault::Is(_) | TowerDefault::May(_), Some(value)) => whole(key, value, MAX_SIZE)?,
         (TowerDefault::Count(_), Some(Value::Whole(0))) => 0,
+        (TowerDefault::Count(_), Some(Value::List(items))) => u64::try_from(items.len()).unwrap_or_default(),
         (TowerDefault::Count(_), Some(value)) => whole(key, value, 1024)?,
         (TowerDefault::Flag(yes), None) => u64::from(yes),
         (TowerDefault::Flag(_), Some(Value::Bool(yes))) => u64::from(*yes),
         (TowerDefault::Flag(_), Some(other)) => return Err(ImportError::wrong_type(key, "true or false", other)),
         (
-            TowerDefault::Is(number)
-            | TowerDefault::May(number)
-            | TowerDefault::Count(number)
-            | TowerDefault::OneOver(number),
+            TowerDefault::Is(number) | TowerDefault::May(number) | TowerDefault::Count(number) | TowerDefault::OneOver(number),
             None,
         ) => number,
         (TowerDefault::OneOver(_), Some(value)) => one_over(key, value)?,

@@ -123,6 +123,7 @@ pub(super) fn not_counted(file: &Reader<'_>, kind: &FamilySpec, model_type: &str
     }
     let counted = Counted { kind, config, switched_off: off(file) };
     let harmless = super::tower::not_looked_at(file);
+    let groups = file.groups_of_tower();
     for (key, value) in file.unused() {
         if let Some(of_tower) = key.strip_prefix(VISION).or_else(|| key.strip_prefix(FURTHER)) {
             let may_change = is_size_of_tower(of_tower, value) || counted.may_change(of_tower, value, true);
@@ -132,7 +133,7 @@ pub(super) fn not_counted(file: &Reader<'_>, kind: &FamilySpec, model_type: &str
             continue;
         }
         match value {
-            Value::Object(inner) if !is_apart(key) => found.extend(nested(key, inner, &counted)),
+            Value::Object(inner) if !is_apart(key) && !groups.contains(&key) => found.extend(nested(key, inner, &counted)),
             _ if counted.may_change(key, value, known) => found.push(key.to_owned()),
             _ => {}
         }

@@ -19,7 +19,9 @@ pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, OwnSizes, State
 pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Otherwise, Positions, Window};
 #[cfg(test)]
 pub(crate) use tower::tower_keys;
-pub(crate) use tower::{FURTHER, Known, TowerDefault, TowerGroup, TowerKey, TowerOnly, TowerSpec, VISION, VISION_KIND, VISION_OF, of_file};
+pub(crate) use tower::{
+    FURTHER, Known, TowerDefault, TowerGroup, TowerKey, TowerOnly, TowerSpec, VISION, VISION_KIND, VISION_OF, of_file,
+};
 pub use tower::{projector, tower};
 
 /// The family of that `model_type`, if it is listed.

@@ -46,19 +46,19 @@ pub const fn keys(names: [&'static str; 13]) -> [TowerKey; 13] {
 
 /// The keys of a further part.
 pub const FURTHER_KEYS: [&str; 13] = [
-        "further_config.hidden_size",
-        "further_config.mlp_dim",
-        "further_config.num_hidden_layers",
-        "further_config.num_attention_heads",
-        "further_config.output_channels",
-        "further_config.image_size",
-        "further_config.patch_size",
-        "further_config.window_size",
-        "further_config.global_attn_indexes",
-        "further_config.qkv_bias",
-        "further_config.use_abs_pos",
-        "further_config.use_rel_pos",
-        "further_config.num_channels",
+    "further_config.hidden_size",
+    "further_config.mlp_dim",
+    "further_config.num_hidden_layers",
+    "further_config.num_attention_heads",
+    "further_config.output_channels",
+    "further_config.image_size",
+    "further_config.patch_size",
+    "further_config.window_size",
+    "further_config.global_attn_indexes",
+    "further_config.qkv_bias",
+    "further_config.use_abs_pos",
+    "further_config.use_rel_pos",
+    "further_config.num_channels",
 ];
 
 /// Patches, blocks and neck.

@@ -282,6 +282,8 @@ pub(crate) struct FamilySpec {
     pub attention_cap: Flag,
     pub logit_cap: Flag,
     pub head_bias: Flag,
+    /// The key that lists layers which attend to images alone: texts pass by them, and they belong to the projector.
+    pub crossed: Option<&'static str>,
     /// Keys of parts that every model of the kind has, stated or not, and that are not counted.
     pub never_counted: &'static [&'static str],
     /// Keys of parts that checkpoints of the kind have beside the model, stated or not, and that are named as left out.
@@ -366,6 +368,7 @@ impl FamilySpec {
         attention_cap: Flag::Is(false),
         logit_cap: Flag::Is(false),
         head_bias: Flag::Is(false),
+        crossed: None,
         never_counted: &[],
         always_left_out: &[],
         dense_inner: None,

@@ -1,5 +1,5 @@
 //! `unlimited_ocr_text`, the text part of Unlimited-OCR (transformers 5.23): llama's block with `DeepSeek`-V2's experts. Its layers see
-//! all tokens of the prompt and a window of what follows, which for the step of training is the whole text.
+//! all tokens of the prompt and a window of what follows.
 
 use crate::models::prelude::*;
 
@@ -18,5 +18,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ..Experts::of(64, 6)
     }),
     modules: &Modules::GENERIC,
+    window: Window::ListedOnly(128),
     ..super::llama::FAMILY
 };

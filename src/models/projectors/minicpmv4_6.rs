@@ -9,8 +9,7 @@ const TIMES: TowerSize = Own4;
 pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["minicpmv4_6", "minicpmv4_7", "minicpm_ocr"],
     tower: "minicpmv4_6_vision",
-    groups: &[TowerGroup { path: "", prefix: VISION, kinds: &[] }],
-    keys: &[stated(Merge, "vision_config.merge_kernel_size", 2), stated(TIMES, "vision_config.merger_times", 1)],
+    keys: &[stated(Merge, "merge_kernel_size", 2), stated(TIMES, "merger_times", 1)],
     follow,
     modules: &TowerModules {
         model_type: "minicpmv4_6",

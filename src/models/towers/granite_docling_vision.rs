@@ -50,11 +50,7 @@ pub const TOWER: TowerSpec = TowerSpec {
             },
             TowerPart { times: One, layers: &[LayerNorm(Out), Matrix("output", Out, Out), LayerNorm(Out)] },
         ],
-        buffers: &[
-            TowerBuffer::PositionIds(Patches),
-            TowerBuffer::Table(TOKENS, Out),
-            TowerBuffer::Table(FINE_TOKENS, Out),
-        ],
+        buffers: &[TowerBuffer::PositionIds(Patches), TowerBuffer::Table(TOKENS, Out), TowerBuffer::Table(FINE_TOKENS, Out)],
     },
     ..TowerSpec::PLAIN
 };

@@ -171,7 +171,8 @@ impl Ends {
         let own = own_width(build);
         let holds = first || (last && model.tie_word_embeddings);
         let frozen = tape.freeze(with.tuning.freezes_embedding());
-        let embedding = if holds { build.parameter("token embedding", [with.vocab_part(), own]) } else { 0 };
+        let embedding =
+            if holds { build.parameter("token embedding", [super::tower::with_rows(build, with.vocab_part()), own]) } else { 0 };
         let learned = first && model.position_embedding == PositionEmbedding::Learned && model.position_rows > 0;
         let places = encoder::embedding_width(build);
         let positions =

@@ -150,8 +150,6 @@ fields! { $
     FurtherRows("further-config.vocab-size", "further_config.vocab_size", "Further part: vocabulary").whole(1..=SIZE).step(1).of_file(),
     /// Rows of the further part's table of positions.
     FurtherPositions("further-config.max-position-embeddings", "further_config.max_position_embeddings", "Further part: positions").whole(1..=SIZE).step(1).of_file(),
-    /// How often patches are merged.
-    VisionMerges("vision-config.merger-times", "vision_config.merger_times", "Vision: merges").whole(1..=SIZE).step(1).of_file(),
     /// Bias vectors on the vision tower's queries, keys and values; very few parameters.
     VisionQkvBias("vision-config.qkv-bias", "vision_config.qkv_bias", "Vision: attention bias").flag().of_file(),
     /// Inner width of the vision tower's feed-forward layers; 0: four times its hidden size.
@@ -204,4 +202,48 @@ fields! { $
     VisionScale("vision-config.scale-factor", "vision_config.scale_factor", "Vision: patches merged along a side").whole(1..=SIZE).step(1).of_file(),
     /// A second, finer path into the text.
     VisionFine("vision-config.use-fine-route", "vision_config.use_fine_route", "Vision: fine path").flag().of_file(),
+    /// Patches along each side that are merged into one.
+    MergeKernel("merge-kernel-size", "merge_kernel_size", "Projector: patches merged along a side").whole(1..=SIZE).step(1).of_file(),
+    /// How often patches are merged.
+    MergerTimes("merger-times", "merger_times", "Projector: merges").whole(1..=SIZE).step(1).of_file(),
+    /// Before one of so many blocks stands a layer that attends to patches.
+    CrossInterval("cross-layer-interval", "cross_layer_interval", "Layers that attend to patches: one in").whole(1..=SIZE).step(1).of_file(),
+    /// Width behind the vision tower's projector.
+    VisionProjection("vision-config.projection-dim", "vision_config.projection_dim", "Vision: width behind it").whole(1..=SIZE).step(1).of_file(),
+    /// Channels of the first level of the autoencoder.
+    CodeChannels("further-config.base-channels", "further_config.base_channels", "Autoencoder: channels").whole(1..=SIZE).step(1).of_file(),
+    /// Channels between encoder and decoder.
+    CodeLatent("further-config.latent-channels", "further_config.latent_channels", "Autoencoder: latent channels").whole(1..=SIZE).step(1).of_file(),
+    /// Width of a code.
+    CodeWidth("further-config.embed-dim", "further_config.embed_dim", "Autoencoder: width of a code").whole(1..=SIZE).step(1).of_file(),
+    /// Codes of the table.
+    Codes("further-config.num-embeddings", "further_config.num_embeddings", "Autoencoder: codes").whole(1..=SIZE).step(1).of_file(),
+    /// Width that the head of images reads.
+    CodeEmbedding("further-config.image-token-embed-dim", "further_config.image_token_embed_dim", "Autoencoder: input of the head").whole(1..=SIZE).step(1).of_file(),
+    /// Width behind the projection of codes.
+    CodeProjection("further-config.projection-dim", "further_config.projection_dim", "Autoencoder: projection").whole(1..=SIZE).step(1).of_file(),
+    /// Channels of an image.
+    CodeInput("further-config.in-channels", "further_config.in_channels", "Autoencoder: channels of an image").whole(1..=SIZE).step(1).of_file(),
+    /// Channels of a made image.
+    CodeOutput("further-config.out-channels", "further_config.out_channels", "Autoencoder: channels of a made image").whole(1..=SIZE).step(1).of_file(),
+    /// Layers that attend to images alone; texts pass by them.
+    CrossLayers("cross-attention-layers", "cross_attention_layers", "Layers that attend to images").layers().of_file(),
+    /// Width of the further part's heads.
+    FurtherHeadWidth("further-config.head-dim", "further_config.head_dim", "Further part: width of a head").whole(1..=SIZE).step(1).of_file(),
+    /// Width behind the further part.
+    FurtherText("further-config.text-hidden-size", "further_config.text_hidden_size", "Further part: width behind it").whole(1..=SIZE).step(1).of_file(),
+    /// Layers of the vision tower that the further part reads.
+    FurtherReads("further-config.vision-feature-layer", "further_config.vision_feature_layer", "Further part: layers of the tower").whole(0..=1024).step(1).of_file(),
+    /// Bias vectors on the further part's attention; very few parameters.
+    FurtherBiases("further-config.attention-bias", "further_config.attention_bias", "Further part: attention bias").flag().of_file(),
+    /// Rows of the embedding behind the vocabulary.
+    FurtherWords("additional-vocab-size", "additional_vocab_size", "Rows behind the vocabulary").whole(1..=SIZE).step(1).of_file(),
+    /// Blocks of the vision tower that see all tiles.
+    VisionGlobal("vision-config.num-global-layers", "vision_config.num_global_layers", "Vision: global layers").whole(1..=SIZE).step(1).of_file(),
+    /// Tiles of an image at most.
+    VisionTiles("vision-config.max-num-tiles", "vision_config.max_num_tiles", "Vision: tiles").whole(1..=SIZE).step(1).of_file(),
+    /// Forms of an image cut into tiles.
+    VisionForms("vision-config.supported-aspect-ratios", "vision_config.supported_aspect_ratios", "Vision: forms of an image").whole(0..=1024).step(1).of_file(),
+    /// Width of the vision tower's heads.
+    VisionHeadWidth("vision-config.head-dim", "vision_config.head_dim", "Vision: width of a head").whole(1..=SIZE).step(1).of_file(),
 }
