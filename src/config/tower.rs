@@ -74,6 +74,10 @@ pub enum TowerSize {
     TextHead,
     /// Layers of the text.
     TextLayers,
+    /// Layers of the text that have experts.
+    TextSparse,
+    /// Experts of such a layer.
+    TextExperts,
     /// Rows of the text's embedding behind its vocabulary.
     TextRows,
     /// Width of the hidden states of a further part, such as a second tower.
@@ -155,6 +159,8 @@ impl TowerSize {
             Self::TextKeys => "text key/value heads × head_dim",
             Self::TextHead => "text head_dim",
             Self::TextLayers => "text layers",
+            Self::TextSparse => "text layers with experts",
+            Self::TextExperts => "text experts",
             Self::TextRows => "rows behind the vocabulary",
             Self::SecondHidden => "second part's hidden_size",
             Self::SecondInner => "second part's intermediate_size",

@@ -52,7 +52,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     let intermediate_size = dense_inner(file, kind, expert_width)?;
     let vocab_size = file.size_or(kind.names_of(VOCAB), MAX_SIZE, sizes.vocab)?;
     let max_position_embeddings = file.size_or(POSITIONS, MAX_POSITIONS, sizes.positions)?;
-    let tie_word_embeddings = file.tied(kind.tied)?;
+    let tie_word_embeddings = file.tied(kind.tied)? && !kind.never_tied;
     let parallel_residual = flag(file, kind.parallel, "parallel_residual")?;
     let (position_embedding, extra) = positions(file, kind.positions)?;
     let rotates = position_embedding == PositionEmbedding::Rotary && mla.is_none();

@@ -31,7 +31,8 @@ pub(super) fn beside(base: &mut Object, around: &Object) {
         let Some(of_group) = keys_of(around, group) else { return };
         let names = || keys().map(|of| of.key).chain(specs().flat_map(|spec| spec.only).map(|only| only.key));
         let is_read = |key: &str| names().any(|of| of.strip_prefix(group.prefix) == Some(key));
-        let is_file = group.path.is_empty();
+        // Of the file itself, and of its text part, other keys say nothing about a tower.
+        let is_file = group.path.is_empty() || group.path == "text_config";
         let counts = |key: &str| key != "model_type" && (!is_file || is_read(key));
         found.extend(of_group.iter().filter(|(key, _)| counts(key)).map(with(group.prefix)));
     }
@@ -104,6 +105,8 @@ fn simple(default: TowerDefault, value: &Value) -> Option<Value> {
     match (default, value) {
         (TowerDefault::Count(_), Value::List(layers)) => u64::try_from(layers.len()).ok().map(Value::Whole),
         (TowerDefault::Count(_), Value::Whole(_) | Value::OtherNumber(_)) => Some(Value::Whole(1)),
+        (TowerDefault::Second(_), Value::List(both)) => both.get(1).cloned(),
+        (TowerDefault::Is(_) | TowerDefault::May(_), Value::OtherNumber(_)) => None,
         (TowerDefault::Is(_), Value::List(sides)) => match sides.as_slice() {
             [first @ Value::Whole(_), others @ ..] if others.iter().all(|other| other == first) => Some(first.clone()),
             _ => None,
@@ -135,6 +138,8 @@ pub(super) fn tower(file: &mut Reader<'_>, text: &ModelConfig) -> Result<Option<
         (TowerSize::TextKeys, text.num_key_value_heads.saturating_mul(text.head_dim)),
         (TowerSize::TextHead, text.head_dim),
         (TowerSize::TextLayers, text.num_hidden_layers),
+        (TowerSize::TextSparse, sparse(text)),
+        (TowerSize::TextExperts, text.moe.as_ref().map_or(0, |moe| moe.num_experts)),
     ];
     of_text.into_iter().for_each(|(size, value)| sizes.set(size, value));
     read(file, spec, &mut sizes)?;
@@ -151,6 +156,12 @@ pub(super) fn tower(file: &mut Reader<'_>, text: &ModelConfig) -> Result<Option<
     let modules = spec.modules;
     let projector = projector.map_or(&TowerModules::NONE, |projector| projector.modules);
     Ok(Some(Tower { modules, projector, sizes }))
+}
+
+/// Layers with experts.
+fn sparse(text: &ModelConfig) -> u64 {
+    let has = |layer: &u64| text.moe.as_ref().is_some_and(|moe| moe.layers.contains(*layer));
+    u64::try_from((0..text.num_hidden_layers).filter(has).count()).unwrap_or_default()
 }
 
 /// The tower and the projector that the keys speak of.
@@ -177,7 +188,7 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
     file.done_with(&[key]);
     let value = match (default, stated) {
         (TowerDefault::May(_), Some(Value::Whole(0))) => 0,
-        (TowerDefault::Is(_) | TowerDefault::May(_), Some(value)) => whole(key, value, MAX_SIZE)?,
+        (TowerDefault::Is(_) | TowerDefault::May(_) | TowerDefault::Second(_), Some(value)) => whole(key, value, MAX_SIZE)?,
         (TowerDefault::Count(_), Some(Value::Whole(0))) => 0,
         (TowerDefault::Count(_), Some(Value::List(items))) => u64::try_from(items.len()).unwrap_or_default(),
         (TowerDefault::Count(_), Some(value)) => whole(key, value, 1024)?,
@@ -185,7 +196,11 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
         (TowerDefault::Flag(_), Some(Value::Bool(yes))) => u64::from(*yes),
         (TowerDefault::Flag(_), Some(other)) => return Err(ImportError::wrong_type(key, "true or false", other)),
         (
-            TowerDefault::Is(number) | TowerDefault::May(number) | TowerDefault::Count(number) | TowerDefault::OneOver(number),
+            TowerDefault::Is(number)
+            | TowerDefault::May(number)
+            | TowerDefault::Count(number)
+            | TowerDefault::OneOver(number)
+            | TowerDefault::Second(number),
             None,
         ) => number,
         (TowerDefault::OneOver(_), Some(value)) => one_over(key, value)?,

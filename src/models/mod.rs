@@ -37,8 +37,16 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The family of that class, such as `LlamaForCausalLM`; none of a class that predicts no text.
 pub(crate) fn of_class(class: &str) -> Option<&'static FamilySpec> {
-    let endings =
-        ["ForCausalLM", "WithLMHeadModel", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM", "ForPreTraining", "Decoder"];
+    let endings = [
+        "ForCausalLM",
+        "WithLMHeadModel",
+        "LMHeadModel",
+        "ForConditionalGeneration",
+        "ForMaskedLM",
+        "ForPreTraining",
+        "ForVisionText2Text",
+        "Decoder",
+    ];
     let stem = endings.iter().find_map(|ending| class.strip_suffix(ending))?;
     // Classes are written as model types are, without their underscores.
     let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();

@@ -137,6 +137,8 @@ pub(crate) struct Experts {
     pub width: u64,
     /// The inner width is `intermediate_size` whatever else the file says.
     pub width_is_inner: bool,
+    /// The width may be a list of two: of experts for texts, and for images.
+    pub first_of_two: bool,
     /// Shared experts of that width.
     pub shared: u64,
     /// Inner width of one shared expert, where it has a key of its own; 0: none.
@@ -166,6 +168,7 @@ impl Experts {
             beside_dense: false,
             width: 0,
             width_is_inner: true,
+            first_of_two: false,
             shared: 0,
             shared_width: 0,
             may_share: false,
@@ -249,6 +252,8 @@ pub(crate) struct FamilySpec {
     /// Rotated share of a head, per cent.
     pub rotary_percent: f64,
     pub tied: bool,
+    /// The head never reuses the embedding, whatever the file says.
+    pub never_tied: bool,
     pub attention_bias: Flag,
     pub output_bias: Flag,
     pub mlp_bias: Flag,
@@ -344,6 +349,7 @@ impl FamilySpec {
         positions: Positions::Are(PositionEmbedding::Rotary),
         rotary_percent: 100.0,
         tied: false,
+        never_tied: false,
         attention_bias: Flag::Is(false),
         output_bias: Flag::Is(false),
         mlp_bias: Flag::Is(false),

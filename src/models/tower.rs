@@ -50,6 +50,8 @@ pub(crate) enum TowerDefault {
     Flag(bool),
     /// A list, of which the number of members counts; one number counts as a list of one.
     Count(u64),
+    /// The second member of a list of two.
+    Second(u64),
     /// A share such as 0.5, of which one over it counts.
     OneOver(u64),
     /// 1 where the file says that word or nothing, else 0.

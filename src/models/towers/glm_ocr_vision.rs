@@ -69,7 +69,7 @@ pub const TOWER: TowerSpec = TowerSpec {
 };
 
 /// The merger is wider than its output by the number of channels. A bias stands in every block.
-fn follow(sizes: &mut TowerSizes) {
+pub fn follow(sizes: &mut TowerSizes) {
     patches(sizes);
     turned(sizes, 4);
     sizes.set(HEAD, sizes.get(Hidden) / sizes.get(Heads).max(1));

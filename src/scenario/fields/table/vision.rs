@@ -246,4 +246,24 @@ fields! { $
     VisionForms("vision-config.supported-aspect-ratios", "vision_config.supported_aspect_ratios", "Vision: forms of an image").whole(0..=1024).step(1).of_file(),
     /// Width of the vision tower's heads.
     VisionHeadWidth("vision-config.head-dim", "vision_config.head_dim", "Vision: width of a head").whole(1..=SIZE).step(1).of_file(),
+    /// Inner width of an expert for images.
+    FurtherExperts("further-config.moe-intermediate-size", "further_config.moe_intermediate_size", "Experts for images: feed-forward size").whole(1..=SIZE).step(1).of_file(),
+    /// Width of merged patches.
+    MergedHidden("merged-hidden-size", "merged_hidden_size", "Projector: width of merged patches").whole(1..=SIZE).step(1).of_file(),
+    /// Width of merged patches.
+    OutHidden("out-hidden-size", "out_hidden_size", "Projector: width of merged patches").whole(1..=SIZE).step(1).of_file(),
+    /// Frames that are merged.
+    VisionMergedFrames("vision-config.temporal-merge-size", "vision_config.temporal_merge_size", "Vision: frames merged").whole(1..=SIZE).step(1).of_file(),
+    /// Inner width of the merger.
+    VisionMergerWide("vision-config.projection-intermediate-size", "vision_config.projection_intermediate_size", "Vision: inner width of the merger").whole(1..=SIZE).step(1).of_file(),
+    /// Places along a side in the table of positions.
+    VisionGrid("vision-config.posemb-grid-size", "vision_config.posemb_grid_size", "Vision: positions along a side").whole(1..=SIZE).step(1).of_file(),
+    /// Inner width of the merger.
+    VisionMergerInner("vision-config.projection-hidden-dim", "vision_config.projection_hidden_dim", "Vision: inner width of the merger").whole(1..=SIZE).step(1).of_file(),
+    /// Width behind the vision tower.
+    VisionTextWidth("vision-config.text-hidden-size", "vision_config.text_hidden_size", "Vision: width behind it").whole(1..=SIZE).step(1).of_file(),
+    /// Bias vectors on the merger; very few parameters.
+    VisionMergerBias("vision-config.projector-bias", "vision_config.projector_bias", "Vision: bias of the merger").flag().of_file(),
+    /// Frames of a video that are taken together.
+    VisionPatchFrames("vision-config.patch-temporal", "vision_config.patch_temporal", "Vision: frames taken together").whole(1..=SIZE).step(1).of_file(),
 }
