@@ -74,6 +74,8 @@ pub enum TowerSize {
     TextHead,
     /// Layers of the text.
     TextLayers,
+    /// Positions of the text.
+    TextPositions,
     /// Layers of the text that have experts.
     TextSparse,
     /// Experts of such a layer.
@@ -159,6 +161,7 @@ impl TowerSize {
             Self::TextKeys => "text key/value heads × head_dim",
             Self::TextHead => "text head_dim",
             Self::TextLayers => "text layers",
+            Self::TextPositions => "text positions",
             Self::TextSparse => "text layers with experts",
             Self::TextExperts => "text experts",
             Self::TextRows => "rows behind the vocabulary",

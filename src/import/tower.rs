@@ -138,6 +138,7 @@ pub(super) fn tower(file: &mut Reader<'_>, text: &ModelConfig) -> Result<Option<
         (TowerSize::TextKeys, text.num_key_value_heads.saturating_mul(text.head_dim)),
         (TowerSize::TextHead, text.head_dim),
         (TowerSize::TextLayers, text.num_hidden_layers),
+        (TowerSize::TextPositions, text.max_position_embeddings),
         (TowerSize::TextSparse, sparse(text)),
         (TowerSize::TextExperts, text.moe.as_ref().map_or(0, |moe| moe.num_experts)),
     ];

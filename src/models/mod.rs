@@ -16,7 +16,7 @@ pub(crate) use choices::{FAMILIES, label};
 pub use choices::{families, named};
 use families::MEMBERS;
 pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, OwnSizes, States};
-pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Otherwise, Positions, Window};
+pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Otherwise, Positions, Ties, Window};
 #[cfg(test)]
 pub(crate) use tower::tower_keys;
 pub(crate) use tower::{
@@ -45,6 +45,7 @@ pub(crate) fn of_class(class: &str) -> Option<&'static FamilySpec> {
         "ForMaskedLM",
         "ForPreTraining",
         "ForVisionText2Text",
+        "ForProteinText2Text",
         "Decoder",
     ];
     let stem = endings.iter().find_map(|ending| class.strip_suffix(ending))?;

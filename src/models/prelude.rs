@@ -3,7 +3,7 @@
 pub(super) use super::keys::{Attends, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, States};
 pub(super) use super::spec::{
     ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, LEARNED, Latent, Norms, Only, Otherwise, Positions, Sizes,
-    Window,
+    Ties, Window,
 };
 pub(super) use crate::config::{
     AddedParts, AttentionGate, BlockLayout, Division, EmbeddedParts, EmbeddingScale, Encoder, EncoderModules, ExpertModules,

@@ -60,6 +60,17 @@ impl Sizes {
     }
 }
 
+/// Who says whether the head reuses the embedding.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ties {
+    /// The file around a text part, and the text part where that says nothing.
+    Stated,
+    /// The text part alone.
+    OfText,
+    /// Nobody: the modules never do it.
+    Never,
+}
+
 /// How positions enter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Positions {
@@ -252,8 +263,8 @@ pub(crate) struct FamilySpec {
     /// Rotated share of a head, per cent.
     pub rotary_percent: f64,
     pub tied: bool,
-    /// The head never reuses the embedding, whatever the file says.
-    pub never_tied: bool,
+    /// Who says whether the head reuses the embedding.
+    pub ties: Ties,
     pub attention_bias: Flag,
     pub output_bias: Flag,
     pub mlp_bias: Flag,
@@ -349,7 +360,7 @@ impl FamilySpec {
         positions: Positions::Are(PositionEmbedding::Rotary),
         rotary_percent: 100.0,
         tied: false,
-        never_tied: false,
+        ties: Ties::Stated,
         attention_bias: Flag::Is(false),
         output_bias: Flag::Is(false),
         mlp_bias: Flag::Is(false),

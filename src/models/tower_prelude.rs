@@ -9,6 +9,6 @@ pub(super) use crate::config::TowerSize::{
     Biased, Channels, Derived, Fed, Frames, Further, Heads, Hidden, Image, Inner, Joint, KeyHeads, Layers, Merge, Merged, Normed,
     One, Out, Own1, Own2, Own3, Own4, Own5, Own6, Own7, Own8, Own9, Own10, Own11, Own12, Own13, Own14, Own15, Own16, Patch,
     Patches, Pooled, Positions, Queries, SecondHeads, SecondHidden, SecondInner, SecondLayers, SecondOut, Side, Text,
-    TextExperts, TextHead, TextInner, TextKeys, TextLayers, TextQueries, TextRows, TextSparse, Turned, Wide,
+    TextExperts, TextHead, TextInner, TextKeys, TextLayers, TextPositions, TextQueries, TextRows, TextSparse, Turned, Wide,
 };
 pub(super) use crate::config::{TowerBuffer, TowerModules, TowerPart, TowerSize, TowerSizes};

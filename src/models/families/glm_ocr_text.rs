@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "glm_ocr_text",
         choice: FamilyChoice { rank: 2101, word: "glmocr", label: "GLM-OCR" },
         hands_on_positions: false,
+        rotation: RotationStyle::Joined,
         rotary_tables: RotaryTables::OfGrids,
         ..*super::glm4::FAMILY.modules
     },

@@ -10,7 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("molmo2", "Molmo 2")],
     modules: &Modules::GENERIC,
     sizes: Sizes::of([4096, 12_288], 36, 32, 151_936, 36_864).kv(8).head(128),
-    never_tied: true,
+    ties: Ties::Never,
     only: &[
         Only::else_refused("qk_norm_type", &["qwen3"], "norms of queries and keys of another kind"),
         Only::else_refused("norm_after", &["false"], "norms behind attention and feed-forward"),

@@ -14,7 +14,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         block: BlockLayout::Sandwich,
         norm: NormStyle::ScaledInFp32,
         query_key_norm: QueryKeyNorm::OnceAllAreMade,
-        unscaled_query_key_norm: true,
+        unscaled_norms: true,
         gate: AttentionGate::OfColumns,
         tensor_plan: None,
         shape: Some(ShapeRule {
@@ -30,6 +30,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     output_bias: ATTENTION_BIAS,
     qk_norm: Flag::Is(true),
     norms: Norms::Are(4),
+    embedding_norm: true,
     window: Window::AllButEvery { period: 4, window: 2048 },
     logit_cap: Flag::Number("final_logit_softcapping", true),
     not_looked_at: &["layer_rope_theta"],

@@ -114,6 +114,11 @@ impl Norm {
         Self { style, weight: None, bias: None, rows, over: false, alone: false }
     }
 
+    /// A norm without a scale that raises the mean to a power, whatever the model's other norms do.
+    pub const fn by_power(rows: Form) -> Self {
+        Self { style: Style::PowerRms, weight: None, bias: None, rows, over: false, alone: false }
+    }
+
     /// The normed tensor.
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
         let weight = self.weight.map(|weight| self.read(x, weight));

@@ -266,4 +266,28 @@ fields! { $
     VisionMergerBias("vision-config.projector-bias", "vision_config.projector_bias", "Vision: bias of the merger").flag().of_file(),
     /// Frames of a video that are taken together.
     VisionPatchFrames("vision-config.patch-temporal", "vision_config.patch_temporal", "Vision: frames taken together").whole(1..=SIZE).step(1).of_file(),
+    /// Width of the patches that the text attends to.
+    EncoderHidden("encoder-hidden-size", "encoder_hidden_size", "Width of patches").whole(1..=SIZE).step(1).of_file(),
+    /// Learned queries: tokens that an image becomes.
+    LatentQueries("latent-query-num", "latent_query_num", "Projector: learned queries").whole(1..=SIZE).step(1).of_file(),
+    /// Numbers of an action.
+    ActionWidth("max-action-dim", "max_action_dim", "Numbers of an action").whole(1..=SIZE).step(1).of_file(),
+    /// Numbers of a state.
+    StateWidth("max-state-dim", "max_state_dim", "Numbers of a state").whole(1..=SIZE).step(1).of_file(),
+    /// Blocks of the resampler.
+    ProteinLayers("resampler-depth", "resampler_depth", "Resampler: layers").whole(1..=SIZE).step(1).of_file(),
+    /// Width of the resampler's heads.
+    ProteinHead("resampler-dim-head", "resampler_dim_head", "Resampler: width of a head").whole(1..=SIZE).step(1).of_file(),
+    /// Heads of the resampler.
+    ProteinHeads("resampler-heads", "resampler_heads", "Resampler: heads").whole(1..=SIZE).step(1).of_file(),
+    /// Learned latents.
+    ProteinLatents("resampler-num-latents", "resampler_num_latents", "Resampler: latents").whole(1..=SIZE).step(1).of_file(),
+    /// Inner width of the feed-forward layers by their width.
+    ProteinFactor("resampler-ff-mult", "resampler_ff_mult", "Resampler: feed-forward by width").whole(1..=SIZE).step(1).of_file(),
+    /// Layers between the blocks that attend to proteins.
+    AlignerLayers("aligner-num-add-layers", "aligner_num_add_layers", "Layers that attend to proteins").whole(1..=SIZE).step(1).of_file(),
+    /// Inner width of their feed-forward layers by their width.
+    AlignerFactor("aligner-ffn-mult", "aligner_ffn_mult", "Layers that attend to proteins: feed-forward by width").whole(1..=SIZE).step(1).of_file(),
+    /// Bias vectors on their output; very few parameters.
+    AlignerBias("aligner-enable-bias", "aligner_enable_bias", "Layers that attend to proteins: bias").flag().of_file(),
 }
