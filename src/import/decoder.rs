@@ -43,7 +43,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     super::only::check(file, kind)?;
     let hidden_size = file.size_or(kind.names_of(HIDDEN), MAX_SIZE, sizes.hidden)?;
     let num_hidden_layers = file.size_or(kind.names_of(LAYERS), MAX_LAYERS, sizes.layers)?;
-    let num_hidden_layers = num_hidden_layers.saturating_sub(crossed(file, kind)).max(1);
+    let num_hidden_layers = num_hidden_layers.saturating_sub(layers::crossed(file, kind)).max(1);
     let num_attention_heads = file.size_or(kind.names_of(HEADS), MAX_SIZE, sizes.heads)?;
     let mla = kind.latent.map(|latent| latent_attention(file, latent)).transpose()?;
     let num_key_value_heads = key_value_heads(file, kind, num_attention_heads)?;
@@ -98,18 +98,6 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
         ..ModelConfig::plain()
     };
     finished(file, kind, config)
-}
-
-/// Layers that attend to images alone, by their list; as many as the library takes where the file has none.
-fn crossed(file: &mut Reader<'_>, kind: &FamilySpec) -> u64 {
-    const EVERY_FIFTH: u64 = 5;
-    let Some(key) = kind.crossed else { return 0 };
-    let stated = file.peek(key);
-    file.done_with(&[key]);
-    match stated {
-        Some(Value::List(layers)) => u64::try_from(layers.len()).unwrap_or_default(),
-        _ => kind.sizes.layers / EVERY_FIFTH,
-    }
 }
 
 /// Inner width of dense layers, where `intermediate_size` is that of experts.

@@ -288,3 +288,15 @@ pub(super) fn compact(mut flags: Vec<bool>) -> Result<LayerSet, ImportError> {
     }
     Ok(LayerSet::Listed(flags.into()))
 }
+
+/// Layers that attend to images alone, by their list; as many as the library takes where the file has none.
+pub(super) fn crossed(file: &mut Reader<'_>, kind: &FamilySpec) -> u64 {
+    const EVERY_FIFTH: u64 = 5;
+    let Some(key) = kind.crossed else { return 0 };
+    let stated = file.peek(key);
+    file.done_with(&[key]);
+    match stated {
+        Some(Value::List(layers)) => u64::try_from(layers.len()).unwrap_or_default(),
+        _ => kind.sizes.layers / EVERY_FIFTH,
+    }
+}

@@ -15,8 +15,8 @@ mod towers;
 pub(crate) use choices::{FAMILIES, label};
 pub use choices::{families, named};
 use families::MEMBERS;
-pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, OwnSizes, States};
-pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Otherwise, Positions, Ties, Window};
+pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, OwnSizes, States, Ties};
+pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Otherwise, Positions, Window};
 #[cfg(test)]
 pub(crate) use tower::tower_keys;
 pub(crate) use tower::{

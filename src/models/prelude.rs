@@ -1,9 +1,9 @@
 //! The words that a family's file is written with.
 
-pub(super) use super::keys::{Attends, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, States};
+pub(super) use super::keys::{Attends, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, States, Ties};
 pub(super) use super::spec::{
     ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, LEARNED, Latent, Norms, Only, Otherwise, Positions, Sizes,
-    Ties, Window,
+    Window,
 };
 pub(super) use crate::config::{
     AddedParts, AttentionGate, BlockLayout, Division, EmbeddedParts, EmbeddingScale, Encoder, EncoderModules, ExpertModules,

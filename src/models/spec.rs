@@ -1,7 +1,7 @@
 //! The description of a family's `config.json` files of its kind: which facts are fixed, which the file states, and what the library
 //! takes where it does not.
 
-use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, States};
+use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, States, Ties};
 use crate::config::{Encoder, Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding};
 
 /// Positions in a learned table of as many rows.
@@ -58,17 +58,6 @@ impl Sizes {
     pub const fn head(self, head: u64) -> Self {
         Self { head, ..self }
     }
-}
-
-/// Who says whether the head reuses the embedding.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Ties {
-    /// The file around a text part, and the text part where that says nothing.
-    Stated,
-    /// The text part alone.
-    OfText,
-    /// Nobody: the modules never do it.
-    Never,
 }
 
 /// How positions enter.

@@ -7,12 +7,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["mistral4"],
     class: "Mistral4",
     labels: &[("mistral4", "Mistral 4")],
-    modules: &Modules {
-        model_type: "mistral4",
-        choice: FamilyChoice { rank: 2103, word: "mistral4", label: "Mistral 4" },
-        experts: ExpertModules::PLAIN,
-        ..*super::deepseek_v3::FAMILY.modules
-    },
+    modules: &Modules::GENERIC,
     sizes: Sizes::of([4096, 12_288], 36, 32, 131_072, 1_048_576),
     experts: Some(Experts {
         width: 2048,

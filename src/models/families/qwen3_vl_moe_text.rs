@@ -11,7 +11,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "qwen3_vl_moe_text",
         choice: FamilyChoice { rank: 133, word: "qwen3vlmoe", label: "Qwen3-VL MoE" },
-        hands_on_positions: false,
         rotary_tables: RotaryTables::OfGrids,
         measured: Modules::PLAIN.measured,
         ..*super::qwen3_moe::FAMILY.modules

@@ -42,7 +42,7 @@ pub const TOWER: TowerSpec = TowerSpec {
             TowerPart { times: Normed, layers: &[LayerNorm(Hidden), LayerNorm(Hidden)] },
             BEHIND,
         ],
-        buffers: &[],
+        buffers: &[TowerBuffer::PositionIds(Patches)],
     },
     ..TowerSpec::PLAIN
 };

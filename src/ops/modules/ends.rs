@@ -239,7 +239,7 @@ impl Ends {
         let (with, model) = (build.with, build.model());
         build.tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
         let missing = model.final_norm && self.final_norm.is_none();
-        self.final_norm = self.final_norm.or_else(|| missing.then(|| Norm::new(build, with.h(), build.shapes.rows)));
+        self.final_norm = self.final_norm.or_else(|| missing.then(|| Norm::last(build)));
         self.streams = model.altup().map(|altup| Streams::new(build, altup));
         if model.pooler {
             // It reads one token of a sequence, and no text is predicted from it: no gradient reaches it.

@@ -119,6 +119,12 @@ impl Norm {
         Self { style: Style::PowerRms, weight: None, bias: None, rows, over: false, alone: false }
     }
 
+    /// The norm behind the blocks: as [`Self::by_power`], with a scale, in models whose norms without one are such.
+    pub fn last(build: &Build<'_>) -> Self {
+        let norm = Self::new(build, build.with.h(), build.shapes.rows);
+        if build.model().family.modules().unscaled_norms { Self { style: Style::PowerRms, ..norm } } else { norm }
+    }
+
     /// The normed tensor.
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
         let weight = self.weight.map(|weight| self.read(x, weight));
