@@ -19,6 +19,8 @@ pub struct Modules {
     pub norm: NormStyle,
     /// Norms of queries and keys.
     pub query_key_norm: QueryKeyNorm,
+    /// Norms of queries and keys, and of embedded tokens, have no scale, and raise the mean to a power.
+    pub unscaled_norms: bool,
     /// Projections of queries, keys and values.
     pub projections: Projections,
     /// The feed-forward layer.
@@ -134,6 +136,7 @@ impl Modules {
         linear: LinearStyle::Linear,
         norm: NormStyle::ScaledAfterCast,
         query_key_norm: QueryKeyNorm::HeadByHead,
+        unscaled_norms: false,
         projections: Projections::Separate,
         feed_forward: FeedForwardStyle::Separate,
         experts: ExpertModules::PLAIN,

@@ -64,11 +64,71 @@ pub enum TowerSize {
     Derived,
     /// One.
     One,
+    /// Inner width of the text's feed-forward layers.
+    TextInner,
+    /// Width of all query heads of the text.
+    TextQueries,
+    /// Width of all key/value heads of the text.
+    TextKeys,
+    /// Width of a head of the text.
+    TextHead,
+    /// Layers of the text.
+    TextLayers,
+    /// Positions of the text.
+    TextPositions,
+    /// Layers of the text that have experts.
+    TextSparse,
+    /// Experts of such a layer.
+    TextExperts,
+    /// Rows of the text's embedding behind its vocabulary.
+    TextRows,
+    /// Width of the hidden states of a further part, such as a second tower.
+    SecondHidden,
+    /// Inner width of its feed-forward layers.
+    SecondInner,
+    /// Number of its blocks.
+    SecondLayers,
+    /// Number of its query heads.
+    SecondHeads,
+    /// Width behind it.
+    SecondOut,
+    /// Sizes of one kind alone, which its file gives names.
+    Own1,
+    /// Another one.
+    Own2,
+    /// Another one.
+    Own3,
+    /// Another one.
+    Own4,
+    /// Another one.
+    Own5,
+    /// Another one.
+    Own6,
+    /// Another one.
+    Own7,
+    /// Another one.
+    Own8,
+    /// Another one.
+    Own9,
+    /// Another one.
+    Own10,
+    /// Another one.
+    Own11,
+    /// Another one.
+    Own12,
+    /// Another one.
+    Own13,
+    /// Another one.
+    Own14,
+    /// Another one.
+    Own15,
+    /// Another one.
+    Own16,
 }
 
 impl TowerSize {
     /// How many there are.
-    pub const COUNT: usize = Self::One as usize + 1;
+    pub const COUNT: usize = Self::Own16 as usize + 1;
 
     /// Its name in shapes.
     pub const fn name(self) -> &'static str {
@@ -96,6 +156,36 @@ impl TowerSize {
             Self::Merged => "width of merged patches",
             Self::Turned => "rotary frequencies of the tower",
             Self::Joint => "vision q+k+v width",
+            Self::TextInner => "text intermediate_size",
+            Self::TextQueries => "text query heads × head_dim",
+            Self::TextKeys => "text key/value heads × head_dim",
+            Self::TextHead => "text head_dim",
+            Self::TextLayers => "text layers",
+            Self::TextPositions => "text positions",
+            Self::TextSparse => "text layers with experts",
+            Self::TextExperts => "text experts",
+            Self::TextRows => "rows behind the vocabulary",
+            Self::SecondHidden => "second part's hidden_size",
+            Self::SecondInner => "second part's intermediate_size",
+            Self::SecondLayers => "second part's layers",
+            Self::SecondHeads => "second part's heads",
+            Self::SecondOut => "width behind the second part",
+            Self::Own1
+            | Self::Own2
+            | Self::Own3
+            | Self::Own4
+            | Self::Own5
+            | Self::Own6
+            | Self::Own7
+            | Self::Own8
+            | Self::Own9
+            | Self::Own10
+            | Self::Own11
+            | Self::Own12
+            | Self::Own13
+            | Self::Own14
+            | Self::Own15
+            | Self::Own16 => "size of this kind alone",
         }
     }
 }

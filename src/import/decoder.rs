@@ -11,11 +11,11 @@ use super::streams::streams;
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
-use crate::models::{FamilySpec, Flag, InnerWidth, KeyValueHeads, Norms, Positions, Window};
+use crate::models::{FamilySpec, Flag, InnerWidth, KeyValueHeads, Norms, Positions, Ties, Window};
 
 /// Every name a size has in some file; this program's own comes first.
-pub(super) const HIDDEN: &[&str] = &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim", "emb_dim"];
-pub(super) const LAYERS: &[&str] = &["num_hidden_layers", "n_layer", "n_layers", "num_layers"];
+pub(super) const HIDDEN: &[&str] = &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim", "emb_dim", "embed_dim"];
+pub(super) const LAYERS: &[&str] = &["num_hidden_layers", "n_layer", "n_layers", "num_layers", "layers"];
 pub(super) const HEADS: &[&str] = &["num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"];
 pub(super) const KV_HEADS: &[&str] = &[
     "num_key_value_heads",
@@ -44,6 +44,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     let hidden_size = file.size_or(kind.names_of(HIDDEN), MAX_SIZE, sizes.hidden)?;
     let layers = super::source::layers_of_decoder(file, kind)?;
     let num_hidden_layers = layers.map_or_else(|| file.size_or(kind.names_of(LAYERS), MAX_LAYERS, sizes.layers), Ok)?;
+    let num_hidden_layers = num_hidden_layers.saturating_sub(layers::crossed(file, kind)).max(1);
     let num_attention_heads = file.size_or(kind.names_of(HEADS), MAX_SIZE, sizes.heads)?;
     let mla = latent_attention(file, kind.latent)?;
     let num_key_value_heads = key_value_heads(file, kind, num_attention_heads)?;
@@ -52,7 +53,11 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     let intermediate_size = dense_inner(file, kind, expert_width)?;
     let vocab_size = file.size_or(kind.names_of(VOCAB), MAX_SIZE, sizes.vocab)?;
     let max_position_embeddings = file.size_or(kind.own_names_of(POSITIONS), MAX_POSITIONS, sizes.positions)?;
-    let tie_word_embeddings = file.tied(kind.tied)?;
+    let tie_word_embeddings = match kind.ties {
+        Ties::Stated => file.tied(kind.tied)?,
+        Ties::OfText => file.flag("tie_word_embeddings", kind.tied)?,
+        Ties::Never => false,
+    };
     let parallel_residual = flag(file, kind.parallel, "parallel_residual")?;
     let (position_embedding, extra) = positions(file, kind.positions)?;
     let rotates = position_embedding == PositionEmbedding::Rotary && mla.is_none();
@@ -121,7 +126,7 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
     other_heads(file, kind, &mut config)?;
     super::indexer::indexer(file, kind, &mut config)?;
     streams(file, kind, &mut config)?;
-    config.tower = super::tower::tower(file, config.hidden_size)?;
+    config.tower = super::tower::tower(file, &config)?;
     Ok(config)
 }
 

@@ -123,6 +123,16 @@ pub(super) fn mixture(
 
 /// Inner width of one expert. Where the modules take the dense layer's, another one in the file is named as not counted.
 fn width(file: &mut Reader<'_>, experts: &Experts, inner: u64) -> Result<u64, ImportError> {
+    // A list of two: experts for texts, and those for images, which belong to the projector.
+    if let Some(Value::List(both)) = file.peek("moe_intermediate_size").filter(|_| experts.first_of_two)
+        && let Some(first) = both.first()
+    {
+        let width = whole("moe_intermediate_size", first, MAX_SIZE)?;
+        file.without_effect(EXPERT_WIDTH);
+        file.asks("moe_intermediate_size", Value::Whole(width), true);
+        file.tell("moe_intermediate_size", &width, How::Read, "That of experts for texts.");
+        return Ok(width);
+    }
     match experts.width {
         0 if experts.width_is_inner => {
             for key in EXPERT_WIDTH {
@@ -158,7 +168,7 @@ fn per_token(file: &mut Reader<'_>, experts: Experts) -> Result<u64, ImportError
 /// Inner width of all shared experts together.
 fn shared_width(file: &mut Reader<'_>, experts: &Experts, width: u64) -> Result<u64, ImportError> {
     const KEY: &str = "shared_expert_intermediate_size";
-    const KEYS: [&str; 2] = [KEY, "shared_intermediate_size"];
+    const KEYS: [&str; 4] = [KEY, "shared_intermediate_size", "share_expert_dim", "share_expert_dims"];
     if let Some(value) = KEYS.iter().find_map(|key| file.peek(key)) {
         file.without_effect(&KEYS);
         let stated = if *value == Value::Whole(0) { 0 } else { whole(KEY, value, MAX_SIZE)? };

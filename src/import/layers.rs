@@ -12,6 +12,7 @@ const MOST_LISTED: usize = 1024;
 const NO_LAYERS: (Option<u64>, LayerSet) = (None, LayerSet::None);
 /// Said where layers see chunks of a text.
 const CHUNKS: &str = "Attention in chunks is counted as attention to the whole text.";
+const REFERRING: &str = "Attention to the prompt and to a window of what follows is counted as attention to everything.";
 /// Words of `layer_types`.
 pub(super) const FULL: &str = "full_attention";
 pub(super) const SLIDING: &str = "sliding_attention";
@@ -120,7 +121,7 @@ fn listed(file: &mut Reader<'_>, others: &[&str]) -> Result<Option<Vec<bool>>, I
     // The list takes the place of older files' period.
     file.done_with(&["layer_types", "sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers"]);
     let mut flags = Vec::with_capacity(types.len());
-    let mut chunked = false;
+    let [mut chunked, mut referring] = [false; 2];
     for kind in types {
         match kind {
             Value::Text(word) if word == FULL => flags.push(false),
@@ -128,6 +129,10 @@ fn listed(file: &mut Reader<'_>, others: &[&str]) -> Result<Option<Vec<bool>>, I
             Value::Text(word) if others.contains(&word.as_str()) => flags.push(false),
             Value::Text(word) if word == "chunked_attention" => {
                 chunked = true;
+                flags.push(false);
+            }
+            Value::Text(word) if word == "reference_sliding_attention" => {
+                referring = true;
                 flags.push(false);
             }
             Value::Text(word) => {
@@ -139,6 +144,9 @@ fn listed(file: &mut Reader<'_>, others: &[&str]) -> Result<Option<Vec<bool>>, I
     }
     if chunked {
         file.upper_bound("layer_types", &"chunked_attention", CHUNKS);
+    }
+    if referring {
+        file.upper_bound("layer_types", &"reference_sliding_attention", REFERRING);
     }
     Ok(Some(flags))
 }
@@ -290,4 +298,16 @@ pub(super) fn compact(mut flags: Vec<bool>) -> Result<LayerSet, ImportError> {
         return Err(ImportError::not_modelled("an irregular pattern of more than 1024 layers"));
     }
     Ok(LayerSet::Listed(flags.into()))
+}
+
+/// Layers that attend to images alone, by their list; as many as the library takes where the file has none.
+pub(super) fn crossed(file: &mut Reader<'_>, kind: &FamilySpec) -> u64 {
+    const EVERY_FIFTH: u64 = 5;
+    let Some(key) = kind.crossed else { return 0 };
+    let stated = file.peek(key);
+    file.done_with(&[key]);
+    match stated {
+        Some(Value::List(layers)) => u64::try_from(layers.len()).unwrap_or_default(),
+        _ => kind.sizes.layers / EVERY_FIFTH,
+    }
 }

@@ -54,21 +54,26 @@ pub(super) fn is_a_part(key: &str) -> bool {
 
 /// The parts that the file has beside `text`, and those that its kind always has; `around` is the file, where `text` is only its part for
 /// text.
-/// A vision tower that is counted is not left out.
-pub(super) fn left_out(kind: &FamilySpec, (text, around): (&Object, Option<&Object>), has_tower: bool) -> Vec<LeftOut> {
+/// The groups `counted`, which describe a tower or its projector, are not left out.
+pub(super) fn left_out(kind: &FamilySpec, (text, around): (&Object, Option<&Object>), counted: &[&str]) -> Vec<LeftOut> {
     let stated =
         |object: &Object, key: &str| !matches!(object.get(key), None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)));
     let has = |key: &str| stated(text, key) || around.is_some_and(|around| stated(around, key));
     let mut found: Vec<LeftOut> = Vec::new();
-    let is_counted = |key: &str| has_tower && key == "vision_config";
-    for (key, part) in PARTS.iter().filter(|(key, _)| !is_counted(key) && (kind.always_left_out.contains(key) || has(key))) {
+    for (key, part) in PARTS.iter().filter(|(key, _)| !counted.contains(key) && (kind.always_left_out.contains(key) || has(key)))
+    {
         if found.iter().all(|left| left.part != *part) {
             found.push(LeftOut { part: (*part).to_owned(), key: (*key).to_owned() });
         }
     }
+    found.extend(
+        kind.crossed
+            .filter(|_| counted.is_empty())
+            .map(|key| LeftOut { part: "layers that attend to images".to_owned(), key: key.to_owned() }),
+    );
     if let Some(around) = around {
-        found.extend(unknown_parts(around));
-        found.extend(unknown_kind(around).filter(|_| found.is_empty() && !has_tower));
+        found.extend(unknown_parts(around).filter(|part| !counted.contains(&part.key.as_str())));
+        found.extend(unknown_kind(around).filter(|_| found.is_empty() && counted.is_empty()));
     }
     found
 }

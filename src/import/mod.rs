@@ -140,7 +140,7 @@ pub fn config_json_as_generic(text: &str) -> Result<Imported, ImportError> {
 }
 
 fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
-    let file = parse(text)?;
+    let file = opened(parse(text)?);
     let nested = ["text_config", "llm_config", "language_config", "llm_cfg"].iter().find_map(|key| match file.get(*key) {
         Some(Value::Object(object)) => Some(object),
         _ => None,
@@ -164,7 +164,8 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let name = name(&file);
     let quantization = quantization::quantization(&mut reader);
     let not_counted = unread::not_counted(&reader, &kind, &model_type, &config);
-    let left_out = left_out::left_out(&kind, (&base, nested.map(|_| &file)), config.tower.is_some());
+    let groups = tower::groups(&base);
+    let left_out = left_out::left_out(&kind, (&base, nested.map(|_| &file)), &groups);
     let asked = reader.asked().to_vec();
     let (report, upper_bounds) = reader.into_report();
     let model_type = match kind.names.first() {
@@ -174,6 +175,20 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let whole = nested.and_then(|_| self::model_type(&file).ok());
     let file_type = whole.unwrap_or_else(|| model_type.clone());
     Ok(Imported { config, model_type, file_type, known, name, quantization, report, upper_bounds, not_counted, left_out, asked })
+}
+
+/// A file whose parts stand one level deeper, in a model inside it, with the keys of that model in the place of its own.
+fn opened(mut file: Object) -> Object {
+    // The model inside a robot's policy is of a kind of its own, which says nothing about the whole.
+    for (key, is_whole) in [("thinker_config", true), ("vlm_config", false)] {
+        if let Some(Value::Object(mut inner)) = file.remove(key) {
+            if !is_whole {
+                inner.remove("model_type");
+            }
+            file.extend(inner);
+        }
+    }
+    file
 }
 
 /// The keys of a file together with those that MPT and DBRX keep one level deeper.

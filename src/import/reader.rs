@@ -6,7 +6,7 @@ use std::fmt::Display;
 use super::value::{Object, Value};
 use super::{How, ImportError, ReportRow};
 use crate::config::ModelConfig;
-use crate::models::{VISION, VISION_OF};
+use crate::models::{FURTHER, VISION};
 
 /// A key that the kind's reader looked at, with the value that counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -260,6 +260,11 @@ impl<'a> Reader<'a> {
         self.base.iter().map(|(key, value)| (key.as_str(), value)).filter(|(key, _)| !self.used.contains(key))
     }
 
+    /// The groups of keys that describe the tower and its projector.
+    pub(super) fn groups_of_tower(&self) -> Vec<&'static str> {
+        super::tower::groups(self.base)
+    }
+
     /// Turns report lines of these keys into ignored ones: what they say belongs to a part that the model turns out not to have.
     pub(super) fn take_back(&mut self, keys: &[&str], note: &str) {
         self.report.retain(|row| row.how == How::Read || !keys.contains(&row.key.as_str()));
@@ -285,16 +290,18 @@ impl<'a> Reader<'a> {
 
     /// The report, with everything that was not used at its end, and the sentences of [`Self::upper_bound`].
     pub(super) fn into_report(mut self) -> (Vec<ReportRow>, Vec<String>) {
+        let groups = self.groups_of_tower();
         if let Some(outer) = self.outer {
             let parts = outer.iter().filter(|(key, _)| key.ends_with("_config") && *key != "text_config");
-            let counted = |key: &str| key == "vision_config" && self.base.contains_key(VISION_OF);
+            let counted = |key: &str| groups.contains(&key);
             let unused: Vec<_> = parts.filter(|(key, _)| !self.used.contains(key.as_str()) && !counted(key)).collect();
             for (key, value) in unused {
                 let note = if key.contains("quant") { "" } else { "Only the text part is counted." };
                 self.tell(key, &value.brief(), How::Ignored, note);
             }
         }
-        let of_tower = |key: &str| self.base.contains_key(VISION_OF) && (key.starts_with(VISION) || key == "vision_config");
+        let begins = |key: &str| [VISION, FURTHER].iter().any(|prefix| key.starts_with(prefix));
+        let of_tower = |key: &str| !groups.is_empty() && (begins(key) || groups.contains(&key));
         let unused: Vec<_> = self.base.iter().filter(|(key, _)| !self.used.contains(key.as_str()) && !of_tower(key)).collect();
         for (key, value) in unused.iter().take(MAX_IGNORED) {
             self.tell(&super::value::shortened(key), &value.brief(), How::Ignored, note_on(key));

@@ -28,7 +28,7 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
         return named("an encoder beside its decoder", "is_encoder_decoder");
     }
     for key in ["add_cross_attention", "cross_attention_layers"] {
-        if is_set(key) && !has_source {
+        if is_set(key) && !has_source && kind.is_none_or(|kind| kind.crossed != Some(key)) {
             return named("cross-attention", key);
         }
     }

@@ -6,19 +6,46 @@
 use super::reader::{MAX_SIZE, Reader, whole};
 use super::value::{Object, Value};
 use super::{How, ImportError};
-use crate::config::{Tower, TowerModules, TowerSize, TowerSizes};
-use crate::models::{self, TowerDefault, TowerKey, TowerSpec, VISION, VISION_KIND, VISION_OF};
+use crate::config::{ModelConfig, Tower, TowerModules, TowerSize, TowerSizes};
+use crate::models::{
+    self, FURTHER, Known, TowerDefault, TowerGroup, TowerKey, TowerOnly, TowerSpec, VISION, VISION_KIND, VISION_OF,
+};
 
 /// Puts the keys of a known vision part, and those of its projector, beside the keys of the text part.
 pub(super) fn beside(base: &mut Object, around: &Object) {
-    let (Some(Value::Text(kind)), Some(Value::Object(vision))) = (around.get("model_type"), around.get("vision_config")) else {
-        return;
+    let Some(Value::Text(kind)) = around.get("model_type") else { return };
+    let vision = match around.get("vision_config") {
+        Some(Value::Object(vision)) => Some(vision),
+        _ => None,
     };
-    let Some((tower, projector)) = models::of_file(kind, kind_of(vision)) else { return };
-    let mut found: Vec<(String, Value)> = vision.iter().map(|(key, value)| (format!("{VISION}{key}"), value.clone())).collect();
-    let of_projector = projector.iter().flat_map(|projector| projector.keys).filter(|of| !of.key.starts_with(VISION));
-    found.extend(of_projector.filter_map(|of| Some((of.key.to_owned(), around.get(of.key)?.clone()))));
-    let keys = || tower.keys.iter().chain(projector.iter().flat_map(|projector| projector.keys));
+    let Some((tower, projector)) = models::of_file(kind, vision.and_then(kind_of)) else { return };
+    let specs = || [Some(tower), projector].into_iter().flatten();
+    // A file of a kind that keeps the sizes of its tower elsewhere has no vision part.
+    if vision.is_none() && specs().all(|spec| spec.groups.is_empty()) {
+        return;
+    }
+    let with = |prefix: &'static str| move |(key, value): (&String, &Value)| (format!("{prefix}{key}"), value.clone());
+    let mut found: Vec<(String, Value)> = vision.into_iter().flatten().map(with(VISION)).collect();
+    let keys = || specs().flat_map(|spec| spec.keys);
+    for group in specs().flat_map(|spec| spec.groups) {
+        let Some(of_group) = keys_of(around, group) else { return };
+        let names = || keys().map(|of| of.key).chain(specs().flat_map(|spec| spec.only).map(|only| only.key));
+        let is_read = |key: &str| names().any(|of| of.strip_prefix(group.prefix) == Some(key));
+        // Of the file itself, and of its text part, other keys say nothing about a tower.
+        let is_file = group.path.is_empty() || group.path == "text_config";
+        let counts = |key: &str| key != "model_type" && (!is_file || is_read(key));
+        found.extend(of_group.iter().filter(|(key, _)| counts(key)).map(with(group.prefix)));
+    }
+    let in_a_group = |key: &str| [VISION, FURTHER].iter().any(|prefix| key.starts_with(prefix));
+    let of_file = keys().filter(|of| !in_a_group(of.key));
+    found.extend(of_file.filter_map(|of| Some((of.key.to_owned(), around.get(of.key)?.clone()))));
+    // Modules of another structure are not known: the tower is left out, and named.
+    for only in specs().flat_map(|spec| spec.only) {
+        if found.iter().any(|(key, value)| key == only.key && *value != Value::Null && !only.fits(value)) {
+            return;
+        }
+        found.retain(|(key, _)| key != only.key);
+    }
     for (key, value) in &mut found {
         let read = keys().find(|of| of.key == key);
         match read.map_or(Some(value.clone()), |of| simple(of.default, value)) {
@@ -31,11 +58,55 @@ pub(super) fn beside(base: &mut Object, around: &Object) {
     base.extend(found);
 }
 
+impl TowerOnly {
+    fn fits(&self, value: &Value) -> bool {
+        match (self.is, value) {
+            (Known::Off, Value::Bool(yes)) => !yes,
+            (Known::Numbers(known), Value::List(items)) => {
+                known.len() == items.len() && known.iter().zip(items).all(|(known, item)| *item == Value::Whole(*known))
+            }
+            (Known::Numbers([known]), Value::Whole(number)) => known == number,
+            (Known::Word(word), Value::Text(text)) => word == text,
+            (Known::Off | Known::Numbers(_) | Known::Word(_), _) => false,
+        }
+    }
+}
+
+/// The keys of a group, none where the file has none; `None` where it is of another kind, or no group at all.
+fn keys_of(around: &Object, group: &TowerGroup) -> Option<Object> {
+    let mut keys = around;
+    for name in group.path.split('.').filter(|name| !name.is_empty()) {
+        match keys.get(name) {
+            Some(Value::Object(inner)) => keys = inner,
+            None | Some(Value::Null) => return Some(Object::new()),
+            Some(_) => return None,
+        }
+    }
+    let fits = |kind: &str| group.kinds.is_empty() || group.kinds.contains(&kind);
+    kind_of(keys).is_none_or(fits).then(|| keys.clone())
+}
+
+/// The groups of the file that the tower and the projector of these keys stand in: none where they speak of no tower.
+pub(super) fn groups(base: &Object) -> Vec<&'static str> {
+    let text = |key: &str| match base.get(key) {
+        Some(Value::Text(kind)) => Some(kind.as_str()),
+        _ => None,
+    };
+    let Some((tower, projector)) = text(VISION_OF).and_then(|whole| models::of_file(whole, text(VISION_KIND))) else {
+        return Vec::new();
+    };
+    let further = [Some(tower), projector].into_iter().flatten().flat_map(|spec| spec.groups);
+    let of_file = further.filter_map(|group| group.path.split('.').next().filter(|name| !name.is_empty()));
+    std::iter::once("vision_config").chain(of_file).collect()
+}
+
 /// A value as a scenario can hold it: of a list of layers their number, of equal sides one; `None` where there is none.
 fn simple(default: TowerDefault, value: &Value) -> Option<Value> {
     match (default, value) {
         (TowerDefault::Count(_), Value::List(layers)) => u64::try_from(layers.len()).ok().map(Value::Whole),
         (TowerDefault::Count(_), Value::Whole(_) | Value::OtherNumber(_)) => Some(Value::Whole(1)),
+        (TowerDefault::Second(_), Value::List(both)) => both.get(1).cloned(),
+        (TowerDefault::Is(_) | TowerDefault::May(_), Value::OtherNumber(_)) => None,
         (TowerDefault::Is(_), Value::List(sides)) => match sides.as_slice() {
             [first @ Value::Whole(_), others @ ..] if others.iter().all(|other| other == first) => Some(first.clone()),
             _ => None,
@@ -52,22 +123,46 @@ fn kind_of(vision: &Object) -> Option<&str> {
     }
 }
 
-/// The tower and the projector of keys, before a text of that width; `None` where the keys speak of none that is known.
+/// The tower and the projector of keys, before that text; `None` where the keys speak of none that is known.
 ///
 /// # Errors
 /// A sentence about a size that is no size.
-pub(super) fn tower(file: &mut Reader<'_>, text_hidden: u64) -> Result<Option<Tower>, ImportError> {
+pub(super) fn tower(file: &mut Reader<'_>, text: &ModelConfig) -> Result<Option<Tower>, ImportError> {
     let Some((spec, projector)) = specs(file) else { return Ok(None) };
     file.done_with(&[VISION_OF, VISION_KIND]);
     let mut sizes = TowerSizes::NONE;
-    sizes.set(TowerSize::Text, text_hidden);
+    let of_text = [
+        (TowerSize::Text, text.hidden_size),
+        (TowerSize::TextInner, text.intermediate_size),
+        (TowerSize::TextQueries, text.num_attention_heads.saturating_mul(text.head_dim)),
+        (TowerSize::TextKeys, text.num_key_value_heads.saturating_mul(text.head_dim)),
+        (TowerSize::TextHead, text.head_dim),
+        (TowerSize::TextLayers, text.num_hidden_layers),
+        (TowerSize::TextPositions, text.max_position_embeddings),
+        (TowerSize::TextSparse, sparse(text)),
+        (TowerSize::TextExperts, text.moe.as_ref().map_or(0, |moe| moe.num_experts)),
+    ];
+    of_text.into_iter().for_each(|(size, value)| sizes.set(size, value));
     read(file, spec, &mut sizes)?;
     if let Some(projector) = projector {
         read(file, projector, &mut sizes)?;
     }
+    for [width, rows] in [Some(spec), projector].into_iter().flatten().filter_map(|spec| spec.head) {
+        // A head of another shape than the text's is not counted.
+        if !text.tie_word_embeddings && [sizes.get(width), sizes.get(rows)] != [text.hidden_size, text.vocab_size] {
+            let keys = [Some(spec), projector].into_iter().flatten().flat_map(|spec| spec.keys);
+            keys.filter(|of| of.size == width || of.size == rows).for_each(|of| file.disagrees(of.key));
+        }
+    }
     let modules = spec.modules;
     let projector = projector.map_or(&TowerModules::NONE, |projector| projector.modules);
     Ok(Some(Tower { modules, projector, sizes }))
+}
+
+/// Layers with experts.
+fn sparse(text: &ModelConfig) -> u64 {
+    let has = |layer: &u64| text.moe.as_ref().is_some_and(|moe| moe.layers.contains(*layer));
+    u64::try_from((0..text.num_hidden_layers).filter(has).count()).unwrap_or_default()
 }
 
 /// The tower and the projector that the keys speak of.
@@ -93,13 +188,22 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
     let stated = file.peek(key);
     file.done_with(&[key]);
     let value = match (default, stated) {
-        (TowerDefault::Is(_), Some(value)) => whole(key, value, MAX_SIZE)?,
+        (TowerDefault::May(_), Some(Value::Whole(0))) => 0,
+        (TowerDefault::Is(_) | TowerDefault::May(_) | TowerDefault::Second(_), Some(value)) => whole(key, value, MAX_SIZE)?,
         (TowerDefault::Count(_), Some(Value::Whole(0))) => 0,
+        (TowerDefault::Count(_), Some(Value::List(items))) => u64::try_from(items.len()).unwrap_or_default(),
         (TowerDefault::Count(_), Some(value)) => whole(key, value, 1024)?,
         (TowerDefault::Flag(yes), None) => u64::from(yes),
         (TowerDefault::Flag(_), Some(Value::Bool(yes))) => u64::from(*yes),
         (TowerDefault::Flag(_), Some(other)) => return Err(ImportError::wrong_type(key, "true or false", other)),
-        (TowerDefault::Is(number) | TowerDefault::Count(number) | TowerDefault::OneOver(number), None) => number,
+        (
+            TowerDefault::Is(number)
+            | TowerDefault::May(number)
+            | TowerDefault::Count(number)
+            | TowerDefault::OneOver(number)
+            | TowerDefault::Second(number),
+            None,
+        ) => number,
         (TowerDefault::OneOver(_), Some(value)) => one_over(key, value)?,
         (TowerDefault::Word(_), None) => 1,
         (TowerDefault::Word(word), Some(Value::Text(stated))) => u64::from(stated == word),
@@ -119,6 +223,10 @@ fn one_over(key: &str, value: &Value) -> Result<u64, ImportError> {
 }
 
 /// Keys of the vision part that nothing looks at and that sound as if they changed a shape.
-pub(super) fn not_looked_at(file: &Reader<'_>) -> &'static [&'static str] {
-    specs(file).map_or(&[], |(tower, _)| tower.not_looked_at)
+pub(super) fn not_looked_at(file: &Reader<'_>) -> Vec<&'static str> {
+    let of = |(tower, projector): (&'static TowerSpec, Option<&'static TowerSpec>)| {
+        let projector = projector.map_or(&[][..], |projector| projector.not_looked_at);
+        tower.not_looked_at.iter().chain(projector).copied().collect()
+    };
+    specs(file).map(of).unwrap_or_default()
 }

@@ -4,7 +4,7 @@ use super::decoder;
 use super::reader::{Reader, whole};
 use super::value::{Object, Value};
 use crate::config::{ModelConfig, PositionEmbedding};
-use crate::models::{self, FamilySpec, VISION};
+use crate::models::{self, FURTHER, FamilySpec, VISION};
 
 /// A key whose name holds one of these may be about a shape.
 const ABOUT_SHAPES: [&str; 12] =
@@ -124,8 +124,9 @@ pub(super) fn not_counted(file: &Reader<'_>, kind: &FamilySpec, model_type: &str
     }
     let counted = Counted { kind, config, switched_off: off(file) };
     let harmless = super::tower::not_looked_at(file);
+    let groups = file.groups_of_tower();
     for (key, value) in file.unused() {
-        if let Some(of_tower) = key.strip_prefix(VISION) {
+        if let Some(of_tower) = key.strip_prefix(VISION).or_else(|| key.strip_prefix(FURTHER)) {
             let may_change = is_size_of_tower(of_tower, value) || counted.may_change(of_tower, value, true);
             if !harmless.contains(&of_tower) && may_change {
                 found.push(key.to_owned());
@@ -133,7 +134,7 @@ pub(super) fn not_counted(file: &Reader<'_>, kind: &FamilySpec, model_type: &str
             continue;
         }
         match value {
-            Value::Object(inner) if !is_apart(key) => found.extend(nested(key, inner, &counted)),
+            Value::Object(inner) if !is_apart(key) && !groups.contains(&key) => found.extend(nested(key, inner, &counted)),
             _ if counted.may_change(key, value, known) => found.push(key.to_owned()),
             _ => {}
         }

@@ -184,3 +184,14 @@ pub(crate) enum Heads {
     /// Layers that slide have more key/value heads; values are narrower than keys everywhere (keys that begin with `swa_`).
     MoreKeysInWindow,
 }
+
+/// Who says whether the head reuses the embedding.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ties {
+    /// The file around a text part, and the text part where that says nothing.
+    Stated,
+    /// The text part alone.
+    OfText,
+    /// Nobody: the modules never do it.
+    Never,
+}

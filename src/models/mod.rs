@@ -1,11 +1,13 @@
 //! The families of models: each says how its `config.json` files are read, and which modules run it.
 
 mod choices;
+mod clip;
 mod families;
 mod gguf;
 mod keys;
 mod prelude;
 mod projectors;
+mod sam;
 mod spec;
 mod tower;
 mod tower_prelude;
@@ -15,11 +17,13 @@ pub(crate) use choices::{FAMILIES, label};
 pub use choices::{families, named};
 use families::MEMBERS;
 pub(crate) use gguf::of_gguf;
-pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, OwnSizes, States};
+pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, OwnSizes, States, Ties};
 pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Otherwise, Positions, Window};
 #[cfg(test)]
 pub(crate) use tower::tower_keys;
-pub(crate) use tower::{TowerDefault, TowerKey, TowerSpec, VISION, VISION_KIND, VISION_OF, of_file};
+pub(crate) use tower::{
+    FURTHER, Known, TowerDefault, TowerGroup, TowerKey, TowerOnly, TowerSpec, VISION, VISION_KIND, VISION_OF, of_file,
+};
 pub use tower::{projector, tower};
 
 /// The family of that `model_type`, if it is listed.
@@ -44,6 +48,8 @@ pub(crate) fn of_class(class: &str) -> Option<&'static FamilySpec> {
         "ForConditionalGeneration",
         "ForMaskedLM",
         "ForPreTraining",
+        "ForVisionText2Text",
+        "ForProteinText2Text",
         "Decoder",
     ];
     let stem = endings.iter().find_map(|ending| class.strip_suffix(ending))?;

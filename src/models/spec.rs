@@ -2,7 +2,7 @@
 //! takes where it does not.
 
 use super::gguf::Gguf;
-use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys, States};
+use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys, States, Ties};
 use crate::config::{Encoder, Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding};
 
 /// Positions in a learned table of as many rows.
@@ -138,6 +138,8 @@ pub(crate) struct Experts {
     pub width: u64,
     /// The inner width is `intermediate_size` whatever else the file says.
     pub width_is_inner: bool,
+    /// The width may be a list of two: of experts for texts, and for images.
+    pub first_of_two: bool,
     /// Shared experts of that width.
     pub shared: u64,
     /// Inner width of one shared expert, where it has a key of its own; 0: none.
@@ -167,6 +169,7 @@ impl Experts {
             beside_dense: false,
             width: 0,
             width_is_inner: true,
+            first_of_two: false,
             shared: 0,
             shared_width: 0,
             may_share: false,
@@ -254,6 +257,8 @@ pub(crate) struct FamilySpec {
     /// Rotated share of a head, per cent.
     pub rotary_percent: f64,
     pub tied: bool,
+    /// Who says whether the head reuses the embedding.
+    pub ties: Ties,
     pub attention_bias: Flag,
     pub output_bias: Flag,
     pub mlp_bias: Flag,
@@ -289,6 +294,8 @@ pub(crate) struct FamilySpec {
     pub attention_cap: Flag,
     pub logit_cap: Flag,
     pub head_bias: Flag,
+    /// The key that lists layers which attend to images alone: texts pass by them, and they belong to the projector.
+    pub crossed: Option<&'static str>,
     /// Keys of parts that every model of the kind has, stated or not, and that are not counted.
     pub never_counted: &'static [&'static str],
     /// Keys of parts that checkpoints of the kind have beside the model, stated or not, and that are named as left out.
@@ -353,6 +360,7 @@ impl FamilySpec {
         positions: Positions::Are(PositionEmbedding::Rotary),
         rotary_percent: 100.0,
         tied: false,
+        ties: Ties::Stated,
         attention_bias: Flag::Is(false),
         output_bias: Flag::Is(false),
         mlp_bias: Flag::Is(false),
@@ -378,6 +386,7 @@ impl FamilySpec {
         attention_cap: Flag::Is(false),
         logit_cap: Flag::Is(false),
         head_bias: Flag::Is(false),
+        crossed: None,
         never_counted: &[],
         always_left_out: &[],
         gguf: None,

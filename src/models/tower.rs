@@ -10,11 +10,25 @@ use crate::config::{TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes};
 /// How the keys of a file's vision part begin, once they stand beside those of its text part.
 pub(crate) const VISION: &str = "vision_config.";
 
+/// How the keys of a further part begin, likewise: whatever name its group has in the file, so that kinds share their inputs.
+pub(crate) const FURTHER: &str = "further_config.";
+
 /// The key under which the kind of a file with a vision part stands beside the keys of its text part.
 pub(crate) const VISION_OF: &str = "vision_of";
 
 /// The key of the tower's own kind.
 pub(crate) const VISION_KIND: &str = "vision_config.model_type";
+
+/// A group of a file's keys that belongs to the tower or to the projector, beside the vision part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TowerGroup {
+    /// Its name; of a group inside a group both names with a dot between, and nothing for the file itself.
+    pub path: &'static str,
+    /// How its keys begin beside those of the text part: [`VISION`] or [`FURTHER`].
+    pub prefix: &'static str,
+    /// The kinds that its `model_type` may say; all kinds where there are none.
+    pub kinds: &'static [&'static str],
+}
 
 /// A size that a file states.
 #[derive(Clone, Copy, Debug)]
@@ -30,13 +44,35 @@ pub(crate) struct TowerKey {
 pub(crate) enum TowerDefault {
     /// A number.
     Is(u64),
+    /// A number that may be 0.
+    May(u64),
     /// Yes or no, counted as 1 or 0.
     Flag(bool),
     /// A list, of which the number of members counts; one number counts as a list of one.
     Count(u64),
+    /// The second member of a list of two.
+    Second(u64),
     /// A share such as 0.5, of which one over it counts.
     OneOver(u64),
     /// 1 where the file says that word or nothing, else 0.
+    Word(&'static str),
+}
+
+/// A key of which the modules are known for one value alone; a file that states none is fine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TowerOnly {
+    pub key: &'static str,
+    pub is: Known,
+}
+
+/// The value that modules are known for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Known {
+    /// No.
+    Off,
+    /// A list of numbers, or one number.
+    Numbers(&'static [u64]),
+    /// A word.
     Word(&'static str),
 }
 
@@ -49,8 +85,14 @@ pub(crate) struct TowerSpec {
     pub whole: &'static [&'static str],
     /// The kind of tower of files that do not say it; projectors alone.
     pub tower: &'static str,
+    /// Groups of keys beside the vision part.
+    pub groups: &'static [TowerGroup],
+    /// Keys of which the modules are known for one value alone.
+    pub only: &'static [TowerOnly],
     /// Sizes, in the order in which they are read.
     pub keys: &'static [TowerKey],
+    /// The sizes that a head has which is not tied, where the file states them outside its text part: width and rows.
+    pub head: Option<[TowerSize; 2]>,
     /// Keys that sound as if they were about a shape, and that make no difference.
     pub not_looked_at: &'static [&'static str],
     /// Sets the sizes that follow from others.
@@ -60,8 +102,18 @@ pub(crate) struct TowerSpec {
 
 impl TowerSpec {
     /// Patches as convolutions take them, and no sizes yet.
-    pub const PLAIN: Self =
-        Self { names: &[], whole: &[], tower: "", keys: &[], not_looked_at: &[], follow: nothing, modules: &TowerModules::NONE };
+    pub const PLAIN: Self = Self {
+        names: &[],
+        whole: &[],
+        tower: "",
+        groups: &[],
+        only: &[],
+        keys: &[],
+        head: None,
+        not_looked_at: &[],
+        follow: nothing,
+        modules: &TowerModules::NONE,
+    };
 }
 
 /// A size of the vision part.
@@ -72,6 +124,21 @@ pub(super) const fn stated(size: TowerSize, key: &'static str, default: u64) -> 
 /// A yes or no.
 pub(super) const fn flag(size: TowerSize, key: &'static str, default: bool) -> TowerKey {
     TowerKey { size, key, default: TowerDefault::Flag(default) }
+}
+
+/// A number that may be 0.
+pub(super) const fn maybe(size: TowerSize, key: &'static str, default: u64) -> TowerKey {
+    TowerKey { size, key, default: TowerDefault::May(default) }
+}
+
+/// The number of members of a list.
+pub(super) const fn count(size: TowerSize, key: &'static str, default: u64) -> TowerKey {
+    TowerKey { size, key, default: TowerDefault::Count(default) }
+}
+
+/// Sets a size to the product of another one and a number.
+pub(super) fn product(sizes: &mut TowerSizes, to: TowerSize, of: TowerSize, times: u64) {
+    sizes.set(to, sizes.get(of).saturating_mul(times));
 }
 
 const fn nothing(_: &mut TowerSizes) {}

@@ -1,10 +1,10 @@
-//! `qwen3_moe` (transformers 5.23, `models/qwen3_moe`), also the text part of Qwen3-VL MoE: Qwen3 with experts.
+//! `qwen3_moe` (transformers 5.23, `models/qwen3_moe`): Qwen3 with experts.
 
 use crate::models::prelude::*;
 
 /// `qwen3_moe`.
 pub const FAMILY: FamilySpec = FamilySpec {
-    names: &["qwen3_moe", "qwen3_vl_moe_text", "qwen3_vl_moe"],
+    names: &["qwen3_moe"],
     class: "Qwen3Moe",
     gguf: Gguf::of_experts(
         "qwen3_moe",
@@ -15,7 +15,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
             ("expert_feed_forward_length", "moe_intermediate_size"),
         ],
     ),
-    labels: &[("qwen3_vl_moe", "Qwen3-VL MoE")],
     modules: &Modules {
         model_type: "qwen3_moe",
         choice: FamilyChoice { rank: 15, word: "qwen3-moe", label: "Qwen3 MoE" },

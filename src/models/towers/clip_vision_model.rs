@@ -1,6 +1,7 @@
 //! `clip_vision_model` (transformers 5.23, `models/clip`): a class token before the patches, learned positions, a norm before the blocks
 //! and one behind them.
 
+use crate::models::clip::{BEFORE, BEHIND};
 use crate::models::tower_prelude::*;
 
 /// `clip_vision_model`.
@@ -18,19 +19,7 @@ pub const TOWER: TowerSpec = TowerSpec {
     follow,
     modules: &TowerModules {
         model_type: "clip_vision_model",
-        parts: &[
-            TowerPart {
-                times: One,
-                layers: &[
-                    Vector("class token", Hidden),
-                    Matrix("patch embedding", Patch, Hidden),
-                    Table("position embedding", Positions, Hidden),
-                    LayerNorm(Hidden),
-                ],
-            },
-            BLOCKS,
-            TowerPart { times: One, layers: &[LayerNorm(Hidden)] },
-        ],
+        parts: &[BEFORE, BLOCKS, BEHIND],
         buffers: &[TowerBuffer::PositionIds(Positions)],
     },
     ..TowerSpec::PLAIN

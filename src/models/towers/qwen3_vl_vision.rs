@@ -5,8 +5,8 @@ use crate::models::tower_prelude::*;
 
 /// `qwen3_vl_vision`.
 pub const TOWER: TowerSpec = TowerSpec {
-    names: &["qwen3_vl_vision", "qwen3_vl", "qwen3_vl_moe_vision", "qwen3_vl_moe"],
-    whole: &["qwen3_vl", "qwen3_vl_moe"],
+    names: &["qwen3_vl_vision", "qwen3_vl", "qwen3_vl_moe_vision", "qwen3_vl_moe", "qwen3_omni_moe_vision_encoder"],
+    whole: &["qwen3_vl", "qwen3_vl_moe", "cosmos3_omni"],
     keys: &[
         stated(Heads, "vision_config.num_heads", 16),
         stated(Hidden, "vision_config.hidden_size", 1152),

@@ -41,8 +41,10 @@ fn norms(build: &Build<'_>, has_keys: bool) -> (Place, Norm, Norm) {
         QueryKeyNorm::HeadByHead | QueryKeyNorm::OwnScales | QueryKeyNorm::OwnNorms => Place::Rows,
     };
     let d = with.head_dim();
+    let unscaled = build.model().family.modules().unscaled_norms;
     let norm = |heads: Dim| match place {
         Place::Whole => Norm::new(build, Dim(heads.0, heads.1.saturating_mul(d.1)), build.shapes.rows),
+        _ if unscaled => Norm::by_power(tape.form([with.b(), with.s(), heads])),
         _ => Norm::new(build, d, tape.form([with.b(), with.s(), heads])),
     };
     let query = norm(with.own_heads());

@@ -153,7 +153,10 @@ fn early_norms(build: &Build<'_>, (first, last): (bool, bool), embedded: Dim) ->
         is_there.then(|| Norm::new(build, width, build.shapes.rows))
     };
     let early = last && model.family.modules().registers_norms_first && model.final_norm;
-    [norm("Final norm", early, build.with.h()), norm("Embedding norm", first && model.embedding_norm, embedded)]
+    let unscaled = model.family.modules().unscaled_norms && first && model.embedding_norm;
+    let of_embedding = || norm("Embedding norm", first && model.embedding_norm, embedded);
+    let of_embedding = if unscaled { Some(Norm::by_power(build.shapes.rows)) } else { of_embedding() };
+    [norm("Final norm", early, build.with.h()), of_embedding]
 }
 
 /// How many buffers of rotary factors there are, where these are no tables of a step: one for each block, or one for all.
@@ -190,7 +193,9 @@ impl Ends {
         let own = own_width(build);
         let holds = first || (last && model.tie_word_embeddings);
         let frozen = tape.freeze(with.tuning.freezes_embedding());
-        let declared = || if holds { build.parameter("token embedding", [with.vocab_part(), own]) } else { 0 };
+        let declared = || {
+            if holds { build.parameter("token embedding", [super::tower::with_rows(build, with.vocab_part()), own]) } else { 0 }
+        };
         let embedding = shared.unwrap_or_else(declared);
         let source = if first { OfSource::new(build, embedding) } else { None };
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
@@ -265,7 +270,7 @@ impl Ends {
         let (with, model) = (build.with, build.model());
         build.tape.at("Final norm", sources::PYTORCH_AUTOGRAD);
         let missing = model.final_norm && self.final_norm.is_none();
-        self.final_norm = self.final_norm.or_else(|| missing.then(|| Norm::new(build, with.h(), build.shapes.rows)));
+        self.final_norm = self.final_norm.or_else(|| missing.then(|| Norm::last(build)));
         self.streams = model.altup().map(|altup| Streams::new(build, altup));
         if model.pooler {
             // It reads one token of a sequence, and no text is predicted from it: no gradient reaches it.

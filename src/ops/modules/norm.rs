@@ -123,6 +123,17 @@ impl Norm {
         Self { style, weight: None, bias: None, rows, over: false, alone: false }
     }
 
+    /// A norm without a scale that raises the mean to a power, whatever the model's other norms do.
+    pub const fn by_power(rows: Form) -> Self {
+        Self { style: Style::PowerRms, weight: None, bias: None, rows, over: false, alone: false }
+    }
+
+    /// The norm behind the blocks: as [`Self::by_power`], with a scale, in models whose norms without one are such.
+    pub fn last(build: &Build<'_>) -> Self {
+        let norm = Self::new(build, build.with.h(), build.shapes.rows);
+        if build.model().family.modules().unscaled_norms { Self { style: Style::PowerRms, ..norm } } else { norm }
+    }
+
     /// The normed tensor.
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
         let weight = self.weight.map(|weight| self.read(x, weight));

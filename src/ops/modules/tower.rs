@@ -21,6 +21,13 @@ pub(super) fn declare(build: &Build<'_>) {
     build.tape.set_layer(0);
 }
 
+/// The rows of the token embedding: some models have more than the vocabulary, for marks around images.
+pub(super) fn with_rows(build: &Build<'_>, vocab: Dim) -> Dim {
+    let rows = build.model().tower.map_or(0, |tower| tower.sizes.get(TowerSize::TextRows));
+    let parts = build.with.vocab().1.checked_div(vocab.1).unwrap_or(1);
+    Dim(vocab.0, vocab.1.saturating_add(rows.div_ceil(parts.max(1))))
+}
+
 fn declare_part(build: &Build<'_>, part: &TowerPart, sizes: &TowerSizes) {
     let times = sizes.get(part.times);
     if times == 0 {

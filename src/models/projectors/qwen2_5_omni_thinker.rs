@@ -1,0 +1,67 @@
+//! `qwen2_5_omni_thinker` (transformers 5.23): a tower for sound, beside that for images which ends in the width of the text. Sound goes
+//! through two convolutions into the blocks of a transformer.
+
+use crate::models::tower_prelude::*;
+
+/// Bands of a spectrum, three times each.
+pub const BANDS: TowerSize = Own1;
+/// Rows of the table of positions.
+pub const PLACES: TowerSize = Own2;
+/// Numbers that a convolution over three places reads.
+pub const THREE: TowerSize = Own3;
+const MARKS: TowerSize = Own4;
+
+/// `qwen2_5_omni_thinker`.
+pub const PROJECTOR: TowerSpec = TowerSpec {
+    names: &["qwen2_5_omni_thinker"],
+    tower: "qwen2_5_omni_vision_encoder",
+    groups: &[TowerGroup { path: "audio_config", prefix: FURTHER, kinds: &["qwen2_5_omni_audio_encoder"] }],
+    keys: &[
+        stated(SecondHidden, "further_config.d_model", 1280),
+        stated(SecondInner, "further_config.encoder_ffn_dim", 5120),
+        stated(SecondLayers, "further_config.encoder_layers", 32),
+        stated(BANDS, "further_config.num_mel_bins", 128),
+        stated(PLACES, "further_config.max_source_positions", 1500),
+        stated(SecondOut, "further_config.output_dim", 3584),
+    ],
+    not_looked_at: &["encoder_attention_heads", "n_window"],
+    follow,
+    modules: &TowerModules {
+        model_type: "qwen2_5_omni_thinker",
+        parts: &[
+            TowerPart {
+                times: One,
+                layers: &[
+                    Linear("convolution", BANDS, SecondHidden),
+                    Linear("second convolution", THREE, SecondHidden),
+                    Table("begin and end of sound", MARKS, SecondOut),
+                ],
+            },
+            SOUND_BLOCKS,
+            TowerPart { times: One, layers: &[LayerNorm(SecondHidden), Linear("projection", SecondHidden, SecondOut)] },
+        ],
+        buffers: &[TowerBuffer::Table(PLACES, SecondHidden)],
+    },
+    ..TowerSpec::PLAIN
+};
+
+/// Blocks of a transformer for sound: its keys have no bias.
+pub const SOUND_BLOCKS: TowerPart = TowerPart {
+    times: SecondLayers,
+    layers: &[
+        Matrix("key", SecondHidden, SecondHidden),
+        Linear("value", SecondHidden, SecondHidden),
+        Linear("query", SecondHidden, SecondHidden),
+        Linear("output", SecondHidden, SecondHidden),
+        LayerNorm(SecondHidden),
+        Linear("up", SecondHidden, SecondInner),
+        Linear("down", SecondInner, SecondHidden),
+        LayerNorm(SecondHidden),
+    ],
+};
+
+fn follow(sizes: &mut TowerSizes) {
+    product(sizes, BANDS, BANDS, 3);
+    product(sizes, THREE, SecondHidden, 3);
+    sizes.set(MARKS, 2);
+}
