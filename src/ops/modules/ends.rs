@@ -192,6 +192,7 @@ impl Ends {
         let frozen = tape.freeze(with.tuning.freezes_embedding());
         let declared = || if holds { build.parameter("token embedding", [with.vocab_part(), own]) } else { 0 };
         let embedding = shared.unwrap_or_else(declared);
+        OfSource::declare_idle(build, own);
         let source = if first { OfSource::new(build, embedding) } else { None };
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let learned = first && model.position_embedding == PositionEmbedding::Learned && model.position_rows > 0;
