@@ -25,6 +25,8 @@ pub struct Source {
     pub position_rows: u64,
     /// Rows of a token embedding of its own; 0: it shares the decoder's.
     pub vocab_size: u64,
+    /// Rows of a table of words that nobody reads: without tied weights both sides have their own beside it.
+    pub idle_vocab_size: u64,
     /// The decoder's output is not scaled before its head, although the family's modules can do so.
     pub unscaled_output: bool,
     /// Sizes that the family's own modules alone know, in the order in which its description names their keys.

@@ -39,11 +39,16 @@ pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
         intermediate_size,
         position_rows: positions.transpose()?.unwrap_or(config.position_rows),
         vocab_size,
+        idle_vocab_size: 0,
         unscaled_output: false,
         own,
     });
     if !keys.feed_forward.is_empty() {
         feed_forward(file, keys.feed_forward, config)?;
+    }
+    let own_words = keys.shares_words && keys.vocab.is_none() && !keys.always_tied && !config.tie_word_embeddings;
+    if let Some(source) = config.source.as_mut().filter(|_| own_words) {
+        (source.vocab_size, source.idle_vocab_size) = (config.vocab_size, config.vocab_size);
     }
     if keys.always_tied {
         if let Some(source) = &mut config.source {

@@ -22,6 +22,8 @@ pub(crate) struct SourceKeys {
     pub deep: bool,
     /// The feed-forward layer where `feed_forward_proj` says nothing; empty: there is no such key.
     pub feed_forward: &'static str,
+    /// Both sides share a table of words, and have one each beside it where weights are not tied.
+    pub shares_words: bool,
     /// The head is tied whatever the file says; one that says no leaves the output unscaled alone.
     pub always_tied: bool,
     /// Sets what follows from other sizes.
@@ -41,6 +43,7 @@ impl SourceKeys {
             heads_of_decoder: true,
             deep: false,
             feed_forward: "",
+            shares_words: true,
             always_tied: false,
             finish: |_| {},
         }

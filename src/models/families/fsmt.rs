@@ -2,6 +2,14 @@
 
 use crate::models::prelude::*;
 
+/// Tied weights are one table for both sides.
+fn finish(model: &mut ModelConfig) {
+    let tied = model.tie_word_embeddings;
+    if let Some(source) = model.source.as_mut().filter(|_| tied) {
+        source.vocab_size = 0;
+    }
+}
+
 /// `fsmt`.
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["fsmt"],
@@ -23,7 +31,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     embedding_norm: false,
     tied: false,
     act: HiddenAct::Relu,
-    source: Some(SourceKeys { vocab: Some(("src_vocab_size", 42_024)), ..SourceKeys::encoder(12, 16, 4096) }),
+    source: Some(SourceKeys { finish, vocab: Some(("src_vocab_size", 42_024)), ..SourceKeys::encoder(12, 16, 4096) }),
     not_looked_at: &["encoder_layerdrop", "decoder_layerdrop", "max_length", "num_beams", "length_penalty"],
     sizes: Sizes::of([1024, 4096], 12, 16, 42_024, 1024),
     ..super::bart::FAMILY

@@ -2,13 +2,24 @@
 
 use crate::models::prelude::*;
 
-/// Layers with experts on both sides; all experts of these but one, whose place is a dense layer's.
+/// Blocks with experts of a stack that is to have so many: the library puts one at every so many-th place, beginning with the second.
+const fn sparse(layers: u64, stated: u64) -> u64 {
+    let step = if stated > 0 { layers / stated } else { layers };
+    match step {
+        0 => 0,
+        1 => layers,
+        step => layers.saturating_sub(1).div_ceil(step),
+    }
+}
+
+/// Blocks with experts on both sides, and all experts of these but one, whose place is a dense layer's.
 fn finish(model: &mut ModelConfig) {
+    let layers = model.num_hidden_layers;
     let Some(source) = &mut model.source else { return };
     let [_, experts, in_encoder, in_decoder, ..] = source.own;
-    let sparse = in_encoder.saturating_add(in_decoder);
-    source.own[4] = sparse;
-    source.own[5] = sparse.saturating_mul(experts.saturating_sub(1));
+    let of_decoder = sparse(layers.saturating_sub(source.layers), in_decoder);
+    source.own[4] = sparse(source.layers, in_encoder).saturating_add(of_decoder);
+    source.own[5] = source.own[4].saturating_mul(experts.saturating_sub(1));
 }
 
 /// `switch_transformers`.
@@ -37,7 +48,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ("num_sparse_encoder_layers", 3),
         ("num_sparse_decoder_layers", 3),
     ],
-    source: Some(SourceKeys { deep: true, always_tied: true, finish, ..SourceKeys::of(("num_layers", 12)) }),
+    source: Some(SourceKeys { deep: true, finish, ..SourceKeys::of(("num_layers", 12)) }),
     only: &[Only::else_refused("router_bias", &["false"], "biases of routers")],
     not_looked_at: &[
         "relative_attention_max_distance",

@@ -197,6 +197,7 @@ impl Ends {
             if holds { build.parameter("token embedding", [super::tower::with_rows(build, with.vocab_part()), own]) } else { 0 }
         };
         let embedding = shared.unwrap_or_else(declared);
+        OfSource::declare_idle(build, own);
         let source = if first { OfSource::new(build, embedding) } else { None };
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let learned = first && model.position_embedding == PositionEmbedding::Learned && model.position_rows > 0;

@@ -85,7 +85,8 @@ const SOURCE: &str = "source";
 fn words_of_source(source: config::Source) -> String {
     let config::Source { layers, hidden_size, num_attention_heads, num_key_value_heads, head_dim, .. } = source;
     let first = [layers, hidden_size, num_attention_heads, num_key_value_heads, head_dim];
-    let last = [source.intermediate_size, source.position_rows, source.vocab_size, u64::from(source.unscaled_output)];
+    let words = [source.vocab_size, source.idle_vocab_size];
+    let last = [source.intermediate_size, source.position_rows, words[0], words[1], u64::from(source.unscaled_output)];
     let all: Vec<String> = first.into_iter().chain(last).chain(source.own).map(|size| size.to_string()).collect();
     all.join(".")
 }
@@ -104,6 +105,7 @@ fn read_source(text: &str) -> Option<config::Source> {
         intermediate_size: next()?,
         position_rows: next()?,
         vocab_size: next()?,
+        idle_vocab_size: next()?,
         unscaled_output: next()? > 0,
         ..config::Source::default()
     };

@@ -7,6 +7,7 @@ use crate::config::EmbeddedParts;
 use crate::ops::modules::Build;
 use crate::ops::modules::norm::Norm;
 use crate::ops::tape::{Form, Kept, Param, Tape, Var};
+use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
 
@@ -35,6 +36,14 @@ impl OfSource {
         ends.final_norm = model.final_norm.then(|| Norm::new(&build, with.h(), build.shapes.rows));
         crate::ops::modules::further::declare(&build, false);
         Some(Box::new(Self { ends, layers: source.layers, ids: build.shapes.tokens, kept: Cell::default() }))
+    }
+
+    /// Declares a table of words that nobody reads, where the model has one.
+    pub fn declare_idle(build: &Build<'_>, width: Dim) {
+        let rows = build.model().source.map_or(0, |source| source.idle_vocab_size);
+        if rows > 0 {
+            build.tape.idle(build.parameter("unread token embedding", [Dim("vocab_size", rows), width]));
+        }
     }
 
     fn ids<'t>(&self, tape: &'t Tape) -> Var<'t> {
