@@ -4,20 +4,14 @@ use crate::models;
 use crate::units::is_of_a_word;
 
 /// Kinds without a family here whose usual spelling does not follow from their `model_type`.
-const SPELLINGS: [(&str, &str); 15] = [
-    ("bailing_moe", "Bailing MoE"),
+const SPELLINGS: [(&str, &str); 9] = [
     ("baichuan", "Baichuan"),
-    ("chatglm", "ChatGLM"),
     ("dbrx", "DBRX"),
-    ("deepseek", "DeepSeek"),
-    ("deepseek_v4", "DeepSeek-V4"),
-    ("internlm2", "InternLM2"),
     ("internvl_chat", "InternVL"),
     ("kimi_k25", "Kimi K2.5"),
     ("lfm2_vl", "LFM2-VL"),
     ("llava", "LLaVA"),
     ("llava_next", "LLaVA-NeXT"),
-    ("mimo", "MiMo"),
     ("minicpmv4_6", "MiniCPM-V"),
     ("paligemma", "PaliGemma"),
 ];

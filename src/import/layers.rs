@@ -4,7 +4,7 @@ use super::reader::{MAX_LAYERS, MAX_POSITIONS, Reader, whole};
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::LayerSet;
-use crate::models::{Experts, FamilySpec, Window};
+use crate::models::{Experts, FamilySpec, OwnSizes, Window};
 
 /// The longest irregular pattern: what a link can carry.
 const MOST_LISTED: usize = 1024;
@@ -22,8 +22,8 @@ const INDEXED: [&str; 2] = ["indexed_attention", "deepseek_sparse_attention"];
 pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
     let listed = match kind.window {
         Window::AllButFirstAndEvery { .. } => listed(file, false)?.or_else(|| hybrid_pattern(file)),
-        // The list says which layers choose blocks, and none slides.
-        _ if kind.index_block.is_some() => None,
+        // The list says which layers choose blocks, or is counted apart, and none slides.
+        _ if kind.index_block.is_some() || matches!(kind.own_rule, OwnSizes::Rest(_)) => None,
         _ => listed(file, kind.indexer.is_some())?,
     };
     let used = matches!(file.peek("use_sliding_window"), Some(Value::Bool(true)));

@@ -1,6 +1,6 @@
 //! How files state what only some families have: key/value heads, inner widths, states, layers with other heads.
 
-use crate::config::MixerKind;
+use crate::config::{MixerKind, ModelConfig, OWN_SIZES};
 
 /// How files state the number of key/value heads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,8 +17,12 @@ pub(crate) enum KeyValueHeads {
     OneOrAllInOldDecoder,
 }
 
+/// The number of parameters beside embedding, head, norms and feed-forward layers: of an architecture, the sizes of its own, and how often
+/// the list under a key says a word, or what a group of keys says under it.
+pub(crate) type Rest = fn(&ModelConfig, &[u64; OWN_SIZES], &dyn Fn(&str, &str) -> Option<u64>) -> u64;
+
 /// How files state the sizes that a family's own modules alone know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum OwnSizes {
     /// Under the keys that the family lists.
     Stated,
@@ -28,6 +32,8 @@ pub(crate) enum OwnSizes {
     Adapters,
     /// Languages that have an embedding, where there are several (`n_langs`).
     Languages,
+    /// Under the keys that the family lists; the last one is the number of parameters of parts that are counted alone.
+    Rest(Rest),
     /// 1 where masked tokens are dropped (`token_dropout`); positions must be rotated.
     DroppedTokens,
 }

@@ -1,6 +1,7 @@
 //! The families of models: each says how its `config.json` files are read, and which modules run it.
 
 mod choices;
+mod counted;
 mod families;
 mod keys;
 mod prelude;

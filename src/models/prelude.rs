@@ -1,5 +1,6 @@
 //! The words that a family's file is written with.
 
+pub(super) use super::counted::*;
 pub(super) use super::keys::{Attends, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, States};
 pub(super) use super::spec::{
     ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, LEARNED, Latent, Norms, Only, Otherwise, Positions, Sizes,

@@ -19,6 +19,7 @@ mod models {
     mod catalog_queries;
     mod corpus;
     mod encoder;
+    mod hub;
     mod hybrid;
     mod import;
     mod oom;
