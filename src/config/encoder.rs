@@ -27,6 +27,9 @@ impl Encoder {
     pub const BERT: Self =
         Self { is_decoder: false, type_vocab_size: 2, head_transform: true, embedding_size: 0, own: [0; OWN_SIZES] };
 
+    /// A decoder's ends.
+    pub const DECODER: Self = Self { is_decoder: true, type_vocab_size: 0, head_transform: false, ..Self::BERT };
+
     /// BERT's ends without token types.
     pub const UNTYPED: Self = Self { type_vocab_size: 0, ..Self::BERT };
 }
@@ -79,6 +82,8 @@ pub struct EncoderModules {
     pub further: &'static [Further],
     /// Training is modelled; without it parameters are counted alone.
     pub trains: bool,
+    /// Attention is among the parameters of [`Self::further`], and its layers are not put together.
+    pub counts_attention: bool,
     /// A dense layer reads the first token beside the output head (`pooler`).
     pub pools: bool,
     /// All blocks are one, whose parameters are there once.
@@ -110,8 +115,22 @@ impl EncoderModules {
         keys_without_bias: false,
         further: &[],
         trains: true,
+        counts_attention: false,
         pools: false,
         shares_blocks: false,
+    };
+}
+
+impl EncoderModules {
+    /// The choices of a decoder whose feed-forward layers alone are put together: all else is one number of parameters, the last of its own
+    /// sizes.
+    pub const COUNTED: Self = Self {
+        buffers: PositionBuffers::None,
+        embeds_in_module: false,
+        further: &[Further::vector_of_model("parts that are counted alone", Extent::Own(OWN_SIZES - 1))],
+        trains: false,
+        counts_attention: true,
+        ..Self::PLAIN
     };
 }
 

@@ -190,6 +190,10 @@ impl Modules {
         gguf: GgufRules { rows_of_odd_length: false, eighty_layers_are_70b: false },
     };
 
+    /// The modules of a decoder of which attention and further parts are counted alone.
+    pub const COUNTED: Self =
+        Self { encoder: EncoderModules::COUNTED, tensor_plan: None, takes_prefix: false, shape: None, ..Self::PLAIN };
+
     /// The modules that are assumed for a decoder of no known family, of whatever shape.
     pub const GENERIC: Self = Self {
         model_type: "generic",

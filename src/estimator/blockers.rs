@@ -254,7 +254,7 @@ rules! {
     EVALUATION_SPLIT: TRANSFORMERS_TRAINER,
         "Evaluations between steps are modelled on data-parallel ranks alone; use 1 tensor-, pipeline-, context- and expert-parallel rank, or leave the evaluation batch empty";
     ENCODER_COUNTED: TRANSFORMERS_TRAINER,
-        "Of this encoder the parameters are counted alone: what its attention takes in training is not modelled; choose another model";
+        "Of this model the parameters are counted alone: what its attention takes in training is not modelled; choose another model";
     ENCODER_RUNS_ONCE: TRANSFORMERS_TRAINER,
         "transformers cannot run this encoder's modules again in backward (it does not support activation checkpointing); recompute nothing, or choose another model";
     SHARED_IN_SHARDS: TRANSFORMERS_TRAINER,

@@ -20,6 +20,16 @@ pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
     }
     match kind.own_rule {
         OwnSizes::Stated => {}
+        OwnSizes::Rest(rest) => {
+            let (keys, layers) = (file.keys(), usize::try_from(config.num_hidden_layers).unwrap_or(usize::MAX));
+            let said = |key: &str, word: &str| said(keys.get(key)?, word, layers);
+            let parameters = rest(config, &encoder.own, &said);
+            file.done_with(&["layer_types", "indexer_types"]);
+            layers_by_rate(file, kind, layers);
+            if let Some(last) = encoder.own.last_mut() {
+                *last = parameters;
+            }
+        }
         OwnSizes::TableTypes => encoder.own[0] = table_types(file)?,
         OwnSizes::Adapters => encoder.own = adapters(file, config)?,
         OwnSizes::Languages => encoder.own[0] = languages(file)?,
@@ -31,6 +41,33 @@ pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
     }
     config.encoder = Some(encoder);
     Ok(())
+}
+
+/// Rates of compression as words of layers, by which links hold them.
+fn layers_by_rate(file: &mut Reader<'_>, kind: &FamilySpec, layers: usize) {
+    let (Some(Value::List(rates)), None) = (file.peek("compress_ratios"), file.peek("layer_types")) else { return };
+    let word = |rate: &Value| kind.layers_by_rate.iter().find(|(of, _)| *rate == Value::Whole(*of)).map(|(_, word)| *word);
+    let words = rates.iter().take(layers).filter_map(word).map(|word| Value::Text(word.to_owned()));
+    file.asks("layer_types", Value::List(words.collect()), true);
+}
+
+/// How often a list says a word or a number in its first places, one for each layer; of a group of keys, the number under one of them.
+fn said(value: &Value, word: &str, layers: usize) -> Option<u64> {
+    match value {
+        Value::List(words) => {
+            let is_it = |own: &&Value| match own {
+                Value::Text(own) => own == word,
+                Value::Whole(own) => own.to_string() == word,
+                _ => false,
+            };
+            u64::try_from(words.iter().take(layers).filter(is_it).count()).ok()
+        }
+        Value::Object(group) => match group.get(word) {
+            Some(Value::Whole(number)) => Some(*number),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Rows of the table of token types. Kinds without types do not look at the key; others may say by 0 that there are none.

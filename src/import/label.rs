@@ -4,10 +4,9 @@ use crate::models;
 use crate::units::is_of_a_word;
 
 /// Kinds without a family here whose usual spelling does not follow from their `model_type`.
-const SPELLINGS: [(&str, &str); 10] = [
+const SPELLINGS: [(&str, &str); 9] = [
     ("baichuan", "Baichuan"),
     ("dbrx", "DBRX"),
-    ("deepseek_v4", "DeepSeek-V4"),
     ("internvl_chat", "InternVL"),
     ("kimi_k25", "Kimi K2.5"),
     ("lfm2_vl", "LFM2-VL"),

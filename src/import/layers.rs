@@ -4,7 +4,7 @@ use super::reader::{MAX_LAYERS, MAX_POSITIONS, Reader, whole};
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::LayerSet;
-use crate::models::{Experts, FamilySpec, Window};
+use crate::models::{Experts, FamilySpec, OwnSizes, Window};
 
 /// The longest irregular pattern: what a link can carry.
 const MOST_LISTED: usize = 1024;
@@ -107,8 +107,8 @@ pub(super) fn around(
 fn listed_of(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<Option<Vec<bool>>, ImportError> {
     Ok(match (kind.window, kind.indexer, kind.states) {
         (Window::AllButFirstAndEvery { .. }, ..) => listed(file, &[])?.or_else(|| hybrid_pattern(file)),
-        // The list says which layers choose blocks, and none slides.
-        _ if kind.index_block.is_some() => None,
+        // The list says which layers choose blocks, or is counted apart, and none slides.
+        _ if kind.index_block.is_some() || matches!(kind.own_rule, OwnSizes::Rest(_)) => None,
         (_, Some(_), _) => listed(file, INDEXED)?,
         (_, None, Some(_)) => listed(file, STATES)?,
         (_, None, None) => listed(file, &[])?,

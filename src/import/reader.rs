@@ -95,6 +95,11 @@ impl<'a> Reader<'a> {
         self.base.get(key).filter(|value| **value != Value::Null)
     }
 
+    /// All keys of the file.
+    pub(super) const fn keys(&self) -> &'a Object {
+        self.base
+    }
+
     /// Whether the key is there, null or not.
     pub(super) fn has(&self, key: &str) -> bool {
         self.base.contains_key(key)

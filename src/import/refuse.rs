@@ -2,7 +2,7 @@
 
 use super::ImportError;
 use super::value::{Object, Value};
-use crate::models::FamilySpec;
+use crate::models::{FamilySpec, OwnSizes};
 
 /// Refuses a kind or a key that means a structure outside dense decoders.
 pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), ImportError> {
@@ -37,10 +37,11 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
         return named("state-space layers", key);
     }
     let differs = kind.is_some_and(|kind| kind.modules.differential);
+    let counts = kind.is_some_and(|kind| matches!(kind.own_rule, OwnSizes::Rest(_)));
     let states = if has_states { &[][..] } else { &STATES[..] };
     let streams = if has_streams { &[][..] } else { &STREAMS[..] };
     for (key, what) in STRUCTURES.iter().chain(streams).chain(states).copied() {
-        if is_set(key) && !(differs && key == DIFFERS) {
+        if is_set(key) && !(counts || differs && key == DIFFERS) {
             return named(what, key);
         }
     }

@@ -1,6 +1,6 @@
 //! How files state what only some families have: key/value heads, inner widths, states, layers with other heads.
 
-use crate::config::{MixerKind, ModelConfig};
+use crate::config::{MixerKind, ModelConfig, OWN_SIZES};
 
 /// A size of a file, with the library's default.
 pub(crate) type Key = (&'static str, u64);
@@ -82,8 +82,12 @@ pub(crate) enum KeyValueHeads {
     OneOrAllInOldDecoder,
 }
 
+/// The number of parameters beside embedding, head, norms and feed-forward layers: of an architecture, the sizes of its own, and how often
+/// the list under a key says a word, or what a group of keys says under it.
+pub(crate) type Rest = fn(&ModelConfig, &[u64; OWN_SIZES], &dyn Fn(&str, &str) -> Option<u64>) -> u64;
+
 /// How files state the sizes that a family's own modules alone know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum OwnSizes {
     /// Under the keys that the family lists.
     Stated,
@@ -93,6 +97,8 @@ pub(crate) enum OwnSizes {
     Adapters,
     /// Languages that have an embedding, where there are several (`n_langs`).
     Languages,
+    /// Under the keys that the family lists; the last one is the number of parameters of parts that are counted alone.
+    Rest(Rest),
     /// 1 where masked tokens are dropped (`token_dropout`); positions must be rotated.
     DroppedTokens,
 }

@@ -2,6 +2,7 @@
 
 mod choices;
 mod clip;
+mod counted;
 mod families;
 mod gguf;
 mod keys;

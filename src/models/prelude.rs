@@ -1,5 +1,6 @@
 //! The words that a family's file is written with.
 
+pub(super) use super::counted::*;
 pub(super) use super::gguf::Gguf;
 pub(super) use super::keys::{Attends, DECODER, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys, States, Ties};
 pub(super) use super::spec::{

@@ -276,6 +276,8 @@ pub(crate) struct FamilySpec {
     pub own_sizes: &'static [(&'static str, u64)],
     /// How files state these sizes.
     pub own_rule: OwnSizes,
+    /// Words of layers by the rates at which files say that they compress keys (`compress_ratios`).
+    pub layers_by_rate: &'static [(u64, &'static str)],
     pub experts: Option<Experts>,
     pub latent: Option<Latent>,
     /// The library's defaults of an indexer's heads, their width, and the tokens that a query sees.
@@ -374,6 +376,7 @@ impl FamilySpec {
         embedding_size: None,
         own_sizes: &[],
         own_rule: OwnSizes::Stated,
+        layers_by_rate: &[],
         experts: None,
         latent: None,
         indexer: None,

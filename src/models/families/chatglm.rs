@@ -10,7 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     saved_with: &["ChatGLMModel"],
     labels: &[("chatglm", "ChatGLM")],
     older_names: true,
-    inner: InnerWidth::Stated(&["ffn_hidden_size"]),
+    inner: InnerWidth::Stated(&["intermediate_size", "ffn_hidden_size"]),
     sizes: Sizes::of([4096, 13_696], 28, 32, 65_024, 2048),
     rotary_percent: 50.0,
     attention_bias: Flag::Key("add_qkv_bias", false),

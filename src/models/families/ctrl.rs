@@ -10,7 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("ctrl", "CTRL")],
     older_names: true,
     key_value_heads: KeyValueHeads::AsQueryHeads,
-    inner: InnerWidth::Stated(&["dff"]),
+    inner: InnerWidth::Stated(&["intermediate_size", "dff"]),
     sizes: Sizes::of([1280, 8192], 48, 16, 246_534, 256),
     act: HiddenAct::Relu,
     positions: Positions::Are(PositionEmbedding::None),

@@ -20,7 +20,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         ..Modules::PLAIN
     },
-    inner: InnerWidth::Stated(&["ffn_hidden_size"]),
+    inner: InnerWidth::Stated(&["intermediate_size", "ffn_hidden_size"]),
     sizes: Sizes::of([4096, 12_288], 30, 32, 160_256, 8192),
     tied: true,
     output_bias: Flag::Is(true),

@@ -10,7 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     labels: &[("xglm", "XGLM")],
     older_names: true,
     key_value_heads: KeyValueHeads::AsQueryHeads,
-    inner: InnerWidth::Stated(&["ffn_dim"]),
+    inner: InnerWidth::Stated(&["intermediate_size", "ffn_dim"]),
     sizes: Sizes::of([1024, 4096], 24, 16, 256_008, 2048),
     positions: Positions::Are(PositionEmbedding::None),
     tied: true,

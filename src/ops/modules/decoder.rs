@@ -107,7 +107,9 @@ impl Decoder {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
         let kind = build.model().kind_of(layer);
         let state = build.model().mixer().filter(|_| kind.mixer).map(|mixer| Mixing::new(build, mixer));
-        let attention = (kind.keys != Keys::None).then(|| match build.model().mla {
+        let attends = kind.keys != Keys::None;
+        let is_put_together = attends && !build.model().family.modules().encoder.counts_attention;
+        let attention = is_put_together.then(|| match build.model().mla {
             Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla, kind))),
             None => Mixer::Heads(Box::new(Attention::new(build, kind.keys, kind.indexed))),
         });
@@ -116,13 +118,13 @@ impl Decoder {
             norms_of_experts(build, layer);
         }
         // The norms of even places belong to attention, the others to the feed-forward layer.
-        let halves = [kind.mixer || attention.is_some(), mlp.is_some()];
+        let halves = [kind.mixer || attends, mlp.is_some()];
         let mut norms = [None; 4];
-        let names = norms_of(build.model(), attention.is_some());
+        let names = norms_of(build.model(), attends);
         for (place, name) in *names {
             let half = halves.get(place % 2).copied().unwrap_or(true);
             build.tape.at(name, sources::PYTORCH_AUTOGRAD);
-            if let Some(norm) = norms.get_mut(place).filter(|_| half && has_norm(build.model(), attention.is_some(), place)) {
+            if let Some(norm) = norms.get_mut(place).filter(|_| half && has_norm(build.model(), attends, place)) {
                 *norm = Some(Norm::new(build, build.with.h(), build.shapes.rows));
             }
         }

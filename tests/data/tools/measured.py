@@ -1,11 +1,13 @@
 """Rows for tests/data/measured/: asks PyTorch itself (FakeTensorMode, MemTracker) through the truth tools' `measure.run`.
 
-Usage: measured.py DIRECTORY_OF_MEASURE_PY < cases.jsonl > rows.jsonl
+Usage: measured.py DIRECTORY_OF_MEASURE_PY [collect] < cases.jsonl > rows.jsonl
+With `collect` Python looks for garbage all the time: a graph that no backward goes through (MiniMax-M3's indexer) is held by the tracker's
+hooks in a circle, and counted until somebody looks.
 A case is {"config": {"model_type": ..., ...}, "run": {...}} with the keys of a row; what `run` leaves out takes the row's default.
 `architectures` in the config names the class to build; else it is the kind's class for causal language modelling.
 Rows come out in the format of training_memory.jsonl. Needs torch, transformers and numpy.
 """
-import hashlib, json, sys, traceback
+import gc, hashlib, json, sys, traceback
 
 sys.path.insert(0, sys.argv[1])
 import measure, torch, transformers
@@ -46,6 +48,8 @@ def for_learners(register):
 
 for name in ("register_hook", "register_post_accumulate_grad_hook"):
     setattr(torch.Tensor, name, for_learners(getattr(torch.Tensor, name)))
+if "collect" in sys.argv:
+    gc.set_threshold(200, 1, 1)
 CAUSAL = measure.AutoModelForCausalLM
 IMPLEMENTATIONS = dict(for_loop="loop", foreach="foreach", fused="fused")
 PRECISIONS = dict(bf16="bf16", fp32="fp32", amp_bf16="amp")

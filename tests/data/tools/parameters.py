@@ -171,6 +171,9 @@ OF_ROWS = [
     "marian",
     "m2m_100",
     "whisper",
+    "gemma4_text",
+    "minimax_m3_vl_text",
+    "modernbert-decoder",
 ]
 CASES += [(kind, dict(architectures=[named], **shape)) for kind, named, shape in BESIDE]
 for kind in OF_ROWS:
@@ -179,9 +182,24 @@ for kind in OF_ROWS:
     CASES += [(kind, {key: value for key, value in json.loads(shape).items() if key != "model_type"}) for shape in dict.fromkeys(shapes)]
 
 
+# Text parts that have a class of their own.
+CAUSAL = ["minimax_m3_vl_text"]
+# Kinds of which parameters are counted alone, or whose modules are assumed.
+SMALL = dict(hidden_size=256, intermediate_size=512, num_hidden_layers=4, num_attention_heads=4, vocab_size=1000)
+NARROW = dict(SMALL, q_lora_rank=96, kv_lora_rank=64, qk_rope_head_dim=16, qk_nope_head_dim=32, v_head_dim=32, moe_intermediate_size=128, n_routed_experts=8, num_experts_per_tok=2)
+CASES += [
+    ("axk2", dict(NARROW, attention_bias=True, mlp_layer_types=["dense", "sparse", "sparse", "dense"])), ("hy_v4", dict(NARROW, pad_token_id=1, hc_mult=3, indexer_types=["full", "full", "shared", "full"])), ("hy_v4", dict(NARROW, pad_token_id=1)),
+    ("deepseek_v4", dict(hidden_size=256, num_hidden_layers=5, num_attention_heads=8, head_dim=64, q_lora_rank=96, o_groups=4, o_lora_rank=48, index_n_heads=4, index_head_dim=32, hc_mult=2, moe_intermediate_size=128, n_routed_experts=8, num_experts_per_tok=2, vocab_size=1000, num_nextn_predict_layers=0)),
+    ("doge", dict(SMALL, num_key_value_heads=2, attention_bias=True)), ("jetmoe", dict(hidden_size=256, intermediate_size=512, num_hidden_layers=3, num_key_value_heads=4, kv_channels=32, num_local_experts=4, vocab_size=1000)),
+    ("longcat_flash", dict(hidden_size=256, ffn_hidden_size=512, expert_ffn_hidden_size=96, num_layers=2, num_attention_heads=4, q_lora_rank=96, kv_lora_rank=64, qk_rope_head_dim=16, qk_nope_head_dim=32, v_head_dim=32, n_routed_experts=8, zero_expert_num=4, moe_topk=2, vocab_size=1000)),
+    ("cpmant", dict(hidden_size=256, num_attention_heads=4, dim_head=32, dim_ff=512, num_hidden_layers=3, vocab_size=1000, prompt_length=8)), ("xlnet", dict(d_model=256, n_layer=3, n_head=4, d_inner=512, vocab_size=1000)),
+    ("ctrl", dict(n_embd=256, dff=512, n_layer=3, n_head=4, vocab_size=1000)), ("xglm", dict(d_model=256, ffn_dim=512, num_layers=3, attention_heads=4, vocab_size=1000)), ("openai-gpt", dict(n_embd=256, n_layer=3, n_head=4, vocab_size=1000, n_positions=128)),
+]
+
+
 def built(kind, keys):
     """The model of a file; of a kind that is only ever a part for text, that part and the head of the whole model."""
-    if kind.endswith("_vl_text"):
+    if kind.endswith("_vl_text") and kind not in CAUSAL:
         whole = CONFIG_MAPPING[kind.removesuffix("_text")](text_config=dict(keys), tie_word_embeddings=keys.get("tie_word_embeddings", False))
         model = transformers.AutoModelForImageTextToText.from_config(whole)
         del model.model.visual

@@ -151,11 +151,9 @@ fn structures_that_are_not_modelled_are_named() {
         (r#"{"model_type":"nemotron_h","hidden_size":64,"hybrid_override_pattern":"M?"}"#.to_owned(), "the kind \"?\""),
         (r#"{"model_type":"nemotron_h","hidden_size":64,"moe_latent_size":32}"#.to_owned(), "narrower space"),
         (r#"{"model_type":"mamba2","hidden_size":64,"use_bias":true}"#.to_owned(), "biases on projections of the state"),
-        (r#"{"model_type":"gemma4_text","hidden_size":2304}"#.to_owned(), "hidden_size_per_layer_input is not stated"),
-        (
-            r#"{"model_type":"gemma4_text","hidden_size":2304,"hidden_size_per_layer_input":256}"#.to_owned(),
-            "for every layer (hidden_size_per_layer_input)",
-        ),
+        (r#"{"model_type":"zebra","hidden_size":8,"hidden_size_per_layer_input":256}"#.to_owned(), "for every layer"),
+        (r#"{"model_type":"chatglm","hidden_size":4096,"position_encoding_2d":true}"#.to_owned(), "positions of two dimensions"),
+        (r#"{"model_type":"doge","hidden_size":1024,"is_moe":true}"#.to_owned(), "experts of one neuron each"),
         (r#"{"model_type":"deberta-v2","hidden_size":768,"conv_kernel_size":3}"#.to_owned(), "a convolution beside"),
         (
             r#"{"model_type":"esm","hidden_size":320,"num_hidden_layers":6,"num_attention_heads":20,"vocab_size":33}"#.to_owned(),

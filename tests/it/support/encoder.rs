@@ -28,19 +28,34 @@ pub fn parameters(config: &ModelConfig, norm: u64, layer: impl Fn(u64) -> u64) -
     total += if config.final_norm { norm } else { 0 };
     total += match (encoder.head_transform, kind) {
         (false, _) => 0,
-        (true, "modernbert") => h * h + norm,
+        (true, "modernbert" | "modernbert-decoder") => h * h + norm,
         (true, _) => dense(h, head) + norm_of(head),
     };
     total += if config.tie_word_embeddings { 0 } else { v * head };
     total += if config.lm_head_bias { v } else { 0 };
     // The bias that a tied head takes over stands beside an untied one's own.
-    let once = ["distilbert", "electra", "rembert", "gte", "eurobert", "modernbert", "luke", "xlm", "flaubert", "esmc", "esm"]
+    let counted = config.family.modules().encoder.counts_attention;
+    let once = counted
+        || [
+            "modernbert-decoder",
+            "distilbert",
+            "electra",
+            "rembert",
+            "gte",
+            "eurobert",
+            "modernbert",
+            "luke",
+            "xlm",
+            "flaubert",
+            "esmc",
+            "esm",
+        ]
         .contains(&kind);
     total += if once || config.tie_word_embeddings { 0 } else { v };
     total += if config.pooler { dense(h, h) } else { 0 };
     // The first block lacks a norm; keys, or gate and up, lack biases.
     total -= match kind {
-        "modernbert" => norm,
+        "modernbert" | "modernbert-decoder" => norm,
         "deberta" => config.num_hidden_layers * h,
         "gte" => 2 * config.num_hidden_layers * config.intermediate_size,
         _ => 0,
@@ -69,6 +84,7 @@ fn further(config: &ModelConfig, own: [u64; 7]) -> u64 {
     let (h, layers, heads) = (config.hidden_size, config.num_hidden_layers, config.num_attention_heads);
     let positions = config.max_position_embeddings;
     match config.family.model_type() {
+        _ if config.family.modules().encoder.counts_attention => own[6],
         "nystromformer" | "yoso" => layers * heads * own[0],
         "longformer" => layers * 3 * dense(h, h),
         "tapas" | "xlm" | "flaubert" => own[0] * h,

@@ -196,7 +196,9 @@ fn tower_parameters(tower: &Tower) -> u64 {
 /// One layer: whichever of attention, state and feed-forward it has, with a norm for each half that is there.
 fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
     let Some(hybrid) = &config.hybrid else {
-        return attention_parameters(config) + feed_forward_parameters(config, layer) + config.norms_per_block * norm;
+        let counted = config.family.modules().encoder.counts_attention;
+        let attention = if counted { 0 } else { attention_parameters(config) };
+        return attention + feed_forward_parameters(config, layer) + config.norms_per_block * norm;
     };
     let (mut total, mut halves) = (0, [false; 2]);
     if hybrid.attention_layers.contains(layer) {
@@ -230,18 +232,23 @@ fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
         halves[0] = true;
     }
     if hybrid.feed_forward_layers.contains(layer) {
+        let wide = if hybrid.double_wide_mlp && hybrid.kv_shared_layers.contains(layer) { 2 } else { 1 };
+        let config = &ModelConfig { intermediate_size: wide * config.intermediate_size, ..config.clone() };
         total += feed_forward_parameters(config, layer);
         halves[1] = true;
     }
     if let Some(indexer) = hybrid.indexer.as_ref().filter(|indexer| indexer.layers.contains(layer)) {
         let (h, n, d) = (config.hidden_size, indexer.num_heads, indexer.head_dim);
         let rank = config.mla.and_then(|mla| mla.q_lora_rank).unwrap_or(h);
-        total += rank * n * d + h * d + h * n + 2 * d;
+        // One of blocks has no weights of heads.
+        total += rank * n * d + h * d + 2 * d + if indexer.block > 0 { 0 } else { h * n };
     }
     if let Some(altup) = &hybrid.altup {
         let (h, n, p) = (config.hidden_size, altup.num_inputs, altup.hidden_size_per_layer_input);
-        // A scale, coefficients of two kinds and a router; a low-rank layer; a gated input: with a norm each.
-        total += h + n * n + n * n * n + n * h + 2 * h * altup.laurel_rank + 2 * h * p + 3 * norm;
+        // A scale, coefficients of two kinds and a router; a low-rank layer; a gated input: with a norm each. The last is all that there is
+        // where there is one stream.
+        total += 2 * h * p + norm;
+        total += if altup.laurel_rank > 0 { h + n * n + n * n * n + n * h + 2 * h * altup.laurel_rank + 2 * norm } else { 0 };
     }
     if let Some(moe) = config.moe_at(layer).filter(|_| hybrid.experts_normed) {
         total += 4 * config.hidden_size + moe.num_experts;
@@ -269,7 +276,7 @@ fn mixer_parameters(h: u64, mixer: &Mixer) -> u64 {
 fn norm_parameters(config: &ModelConfig) -> u64 {
     match (config.normalization, config.family.model_type()) {
         // Without biases.
-        (Normalization::LayerNorm, "modernbert") => config.hidden_size,
+        (Normalization::LayerNorm, "modernbert" | "modernbert-decoder") => config.hidden_size,
         (Normalization::LayerNorm, _) => 2 * config.hidden_size,
         // Without a scale.
         (Normalization::RmsNorm, "nanochat") => 0,

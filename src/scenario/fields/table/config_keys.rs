@@ -66,7 +66,7 @@ fields! { $
         .whole(1..=10_000).step(1).of_file(),
     /// Each layer's kind of attention, with runs as numbers: 5 sliding_attention, full_attention.
     /// A list shorter than the model repeats.
-    LayerTypes("layer-types", "layer_types", "Kinds of layers").words(1200).of_file(),
+    LayerTypes("layer-types", "layer_types", "Kinds of layers").words(2400).of_file(),
     /// Each layer's kind, with runs as numbers: 3 mamba, attention. A list shorter than the model
     /// repeats.
     BlockTypes("layers-block-type", "layers_block_type", "Kinds of layers").words(1200).of_file(),
@@ -236,4 +236,38 @@ fields! { $
     PositionEmbeddingType("position-embedding-type", "position_embedding_type", "Positions").text(40).of_file(),
     /// Masked tokens are dropped, and the others scaled up.
     TokenDropout("token-dropout", "token_dropout", "Masked tokens dropped").flag().of_file(),
+    /// Biases on queries, keys and values.
+    AddQkvBias("add-qkv-bias", "add_qkv_bias", "Biases on queries, keys, values").flag().of_file(),
+    /// Biases on the other matrices of a block.
+    AddBiasLinear("add-bias-linear", "add_bias_linear", "Biases on other matrices").flag().of_file(),
+    /// Attention is latent.
+    UseMla("use-mla", "use_mla", "Latent attention").flag().of_file(),
+    /// Inner width of dense layers, where the other width is that of experts.
+    DenseLayersInner("dense-intermediate-size", "dense_intermediate_size", "Width of dense layers").whole(1..=SIZE).step(1).of_file(),
+    /// Tokens of a block of keys that an indexer scores.
+    IndexBlockSize("index-block-size", "index_block_size", "Tokens of a block").whole(1..=SIZE).step(1).of_file(),
+    /// Blocks of keys that a query sees of those that an indexer scores.
+    IndexTopkBlocks("index-topk-blocks", "index_topk_blocks", "Blocks seen").whole(1..=SIZE).step(1).of_file(),
+    /// Which layers have an indexer of their own: full or shared.
+    IndexerTypes("indexer-types", "indexer_types", "Indexers of layers").words(1200).of_file(),
+    /// Inner width of the layers that gate norms.
+    GatedNormRank("gated-norm-rank", "gated_norm_rank", "Rank of norms' gates").whole(1..=SIZE).step(1).of_file(),
+    /// Residual streams that are mixed before each half of a block.
+    HcMult("hc-mult", "hc_mult", "Streams").whole(1..=SIZE).step(1).of_file(),
+    /// Experts that hand on what they are given.
+    ZeroExperts("zero-expert-num", "zero_expert_num", "Experts that do nothing").whole(0..=SIZE).step(1).optional().of_file(),
+    /// Kinds of segments of a text.
+    SegmentTypes("segment-types", "segment_types", "Segments").whole(1..=SIZE).step(1).of_file(),
+    /// Kinds of learned prompts.
+    LearnedPrompts("prompt-types", "prompt_types", "Prompts").whole(1..=SIZE).step(1).of_file(),
+    /// Tokens of a learned prompt.
+    LearnedPromptLength("prompt-length", "prompt_length", "Tokens of a prompt").whole(1..=SIZE).step(1).of_file(),
+    /// Classes of distances that have a bias of scores.
+    PositionBiasBuckets("position-bias-num-buckets", "position_bias_num_buckets", "Classes of distances").whole(1..=SIZE).step(1).of_file(),
+    /// Width of a head.
+    DimHead("dim-head", "dim_head", "Head size").whole(1..=SIZE).step(1).of_file(),
+    /// Groups of heads whose output is projected apart.
+    OGroups("o-groups", "o_groups", "Groups of the output").whole(1..=SIZE).step(1).of_file(),
+    /// Columns that each group of heads is projected to.
+    OLoraRank("o-lora-rank", "o_lora_rank", "Rank of the output").whole(1..=SIZE).step(1).of_file(),
 }

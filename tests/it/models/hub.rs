@@ -1,0 +1,107 @@
+//! Kinds with code of their own on the hub, and kinds of which parameters are counted alone.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use crate::support;
+
+use headroom::config::{Loss, ParallelLayout};
+use headroom::estimator::estimate;
+use headroom::import::config_json;
+use headroom::ops::parameters_of;
+use headroom::scenario::codec::{decode, encode};
+use headroom::scenario::{FieldId, Mode, Scenario, Value};
+
+/// Files as the hub has them, and how many parameters a source states (`shared/data/configs/index.jsonl`) or the layers have.
+const COUNTED: [(&str, u64); 6] = [
+    (
+        r#"{"model_type":"internlm2","bias":false,"hidden_size":4096,"intermediate_size":14336,"num_attention_heads":32,
+            "num_hidden_layers":32,"num_key_value_heads":8,"vocab_size":92544}"#,
+        7_737_708_544,
+    ),
+    (
+        r#"{"model_type":"deepseek","hidden_size":2048,"intermediate_size":10944,"moe_intermediate_size":1408,"n_routed_experts":64,
+            "n_shared_experts":2,"num_attention_heads":16,"num_experts_per_tok":6,"num_hidden_layers":28,"num_key_value_heads":16,
+            "first_k_dense_replace":1,"vocab_size":102400}"#,
+        16_375_728_128,
+    ),
+    (r#"{"model_type":"phi-msft","n_embd":2048,"n_head":32,"n_layer":24,"rotary_dim":32,"vocab_size":51200}"#, 1_418_270_720),
+    (
+        r#"{"model_type":"qwen","hidden_size":4096,"intermediate_size":22016,"kv_channels":128,"num_attention_heads":32,
+            "num_hidden_layers":32,"vocab_size":151936}"#,
+        7_721_324_544,
+    ),
+    (
+        r#"{"model_type":"chatglm","add_qkv_bias":true,"ffn_hidden_size":13696,"hidden_size":4096,"kv_channels":128,
+            "multi_query_attention":true,"multi_query_group_num":2,"num_attention_heads":32,"num_layers":28,"padded_vocab_size":65024}"#,
+        6_243_584_000,
+    ),
+    // Attention that is not latent, in a file of a kind whose attention is.
+    (
+        r#"{"model_type":"deepseek_v2","use_mla":false,"first_k_dense_replace":1,"hidden_size":1280,"intermediate_size":6848,
+            "moe_intermediate_size":896,"n_routed_experts":64,"n_shared_experts":2,"num_attention_heads":10,"num_experts_per_tok":6,
+            "num_hidden_layers":12,"num_key_value_heads":10,"qk_nope_head_dim":0,"qk_rope_head_dim":0,"v_head_dim":0,
+            "topk_method":"greedy","vocab_size":129280}"#,
+        2_934_734_080,
+    ),
+];
+
+#[test]
+fn kinds_with_code_of_their_own_are_counted() {
+    for (text, parameters) in COUNTED {
+        let read = config_json(text).unwrap_or_else(|problem| panic!("{problem}: {text}"));
+        assert_eq!(parameters_of(&read.config), parameters, "{text}");
+    }
+}
+
+/// They travel in links, too: an inner width that the file states for gate and up together, and biases under other keys.
+#[test]
+fn they_survive_in_links() {
+    for (text, _) in COUNTED {
+        let mut scenario = Scenario::default();
+        let read = config_json(text).expect("a known kind");
+        scenario.apply_imported(&read);
+        let link = encode(&scenario);
+        assert_eq!(decode(&link).scenario.model_config(), read.config, "{link}");
+    }
+}
+
+/// DeepSeek-V4-Flash as its file states it: the rate at which each layer compresses keys says how many parameters it has.
+const V4: &str = r#"{"model_type":"deepseek_v4","hc_mult":4,"head_dim":512,"hidden_size":4096,"index_head_dim":128,
+    "index_n_heads":64,"moe_intermediate_size":2048,"n_routed_experts":256,"n_shared_experts":1,"num_attention_heads":64,
+    "num_experts_per_tok":6,"num_hidden_layers":6,"o_groups":8,"o_lora_rank":1024,"q_lora_rank":1024,"vocab_size":129280,
+    "compress_ratios":[0,0,4,128,4,128,4]}"#;
+
+#[test]
+fn what_is_counted_alone_is_neither_trained_nor_served() {
+    let read = config_json(V4).expect("a known kind");
+    let as_words = V4.replace(
+        r#""compress_ratios":[0,0,4,128,4,128,4]"#,
+        r#""layer_types":["sliding_attention","sliding_attention","compressed_sparse_attention","heavily_compressed_attention",
+            "compressed_sparse_attention","heavily_compressed_attention"]"#,
+    );
+    assert_eq!(parameters_of(&read.config), parameters_of(&config_json(&as_words).expect("a known kind").config));
+    let job = support::training_job(&read.config, ParallelLayout::SINGLE, |run| run.loss = Loss::OfStack);
+    assert!(estimate(&job).blockers.iter().any(|blocker| blocker.to_string().contains("counted alone")));
+    let mut scenario = Scenario::default();
+    scenario.apply_imported(&read);
+    let link = encode(&scenario);
+    assert_eq!(decode(&link).scenario.model_config(), read.config, "{link}");
+    scenario.set(FieldId::Mode, Value::choice(Mode::Serve));
+    let problems = scenario.resolve().expect_err("serving is not modelled");
+    assert!(problems.iter().any(|problem| problem.message.contains("counted alone")), "{problems:?}");
+}
+
+/// Gemma 4 E2B: an embedding of its own for every layer, keys that the last layers share, and wider layers where they do.
+#[test]
+fn small_models_of_gemma_4_are_trained() {
+    let text = r#"{"model_type":"gemma4_text","hidden_size":1536,"intermediate_size":6144,"num_hidden_layers":35,"num_attention_heads":8,
+        "num_key_value_heads":1,"head_dim":256,"global_head_dim":512,"num_kv_shared_layers":20,"use_double_wide_mlp":true,
+        "hidden_size_per_layer_input":256,"vocab_size_per_layer_input":262144,"vocab_size":262144}"#;
+    let read = config_json(text).expect("a known kind");
+    assert_eq!(parameters_of(&read.config), support::parameters(&read.config));
+    let mut scenario = Scenario::default();
+    scenario.apply_imported(&read);
+    assert!(scenario.resolve().is_ok(), "{:?}", scenario.resolve());
+    let link = encode(&scenario);
+    assert_eq!(decode(&link).scenario.model_config(), read.config, "{link}");
+}
