@@ -12,6 +12,9 @@ use crate::models::FamilySpec;
 pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
     let Some(keys) = kind.source else { return Ok(()) };
     file.done_with(&["is_encoder_decoder"]);
+    if class_of(file).is_some_and(|class| class.ends_with("ForCausalLM")) {
+        return Err(ImportError::not_modelled("a decoder without the encoder that its blocks read (architectures)".to_owned()));
+    }
     let mut size = |key: Option<(&'static str, u64)>, most, of_decoder| match key {
         Some((key, default)) => file.size_or(&[key], most, default),
         None => Ok(of_decoder),
@@ -58,6 +61,17 @@ pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
     }
     (keys.finish)(config);
     Ok(())
+}
+
+/// The class that the file was saved from, if it says so.
+fn class_of<'a>(file: &'a Reader<'_>) -> Option<&'a str> {
+    match file.peek("architectures") {
+        Some(Value::List(classes)) => match classes.first() {
+            Some(Value::Text(class)) => Some(class),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Blocks of a decoder that is as deep as its encoder where the file does not say how deep it is.

@@ -20,6 +20,10 @@ pub(super) fn beside(base: &mut Object, around: &Object) {
     };
     let Some((tower, projector)) = models::of_file(kind, vision.and_then(kind_of)) else { return };
     let specs = || [Some(tower), projector].into_iter().flatten();
+    let is_saved_as = |class: &str| matches!(around.get("architectures"), Some(Value::List(classes)) if classes.iter().any(|of| matches!(of, Value::Text(of) if of == class)));
+    if specs().any(|spec| is_saved_as(spec.text_class)) {
+        return;
+    }
     // A file of a kind that keeps the sizes of its tower elsewhere has no vision part.
     if vision.is_none() && specs().all(|spec| spec.groups.is_empty()) {
         return;

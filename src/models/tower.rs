@@ -85,6 +85,8 @@ pub(crate) struct TowerSpec {
     pub whole: &'static [&'static str],
     /// The kind of tower of files that do not say it; projectors alone.
     pub tower: &'static str,
+    /// The class that runs the text part alone, although its files are those of the whole; empty: there is none.
+    pub text_class: &'static str,
     /// Groups of keys beside the vision part.
     pub groups: &'static [TowerGroup],
     /// Keys of which the modules are known for one value alone.
@@ -106,6 +108,7 @@ impl TowerSpec {
         names: &[],
         whole: &[],
         tower: "",
+        text_class: "",
         groups: &[],
         only: &[],
         keys: &[],

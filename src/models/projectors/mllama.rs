@@ -9,6 +9,7 @@ const CROSSED: TowerSize = Own5;
 pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["mllama"],
     tower: "mllama_vision_model",
+    text_class: "MllamaForCausalLM",
     keys: &[count(CROSSED, "cross_attention_layers", 8)],
     follow: |sizes| sizes.set(TextRows, 8),
     modules: &TowerModules {
