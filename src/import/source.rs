@@ -11,7 +11,8 @@ use crate::models::FamilySpec;
 /// The encoder beside a decoder of that kind: its blocks stand before the decoder's.
 pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
     let Some(keys) = kind.source else { return Ok(()) };
-    file.done_with(&["is_encoder_decoder"]);
+    // Files repeat the encoder's layers under the usual name, which these modules do not read.
+    file.without_effect(&["is_encoder_decoder", "num_hidden_layers"]);
     let mut size = |key: Option<(&'static str, u64)>, most, of_decoder| match key {
         Some((key, default)) => file.size_or(&[key], most, default),
         None => Ok(of_decoder),
