@@ -11,7 +11,8 @@ use crate::models::FamilySpec;
 /// The encoder beside a decoder of that kind: its blocks stand before the decoder's.
 pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
     let Some(keys) = kind.source else { return Ok(()) };
-    file.done_with(&["is_encoder_decoder"]);
+    // Files repeat the encoder's layers under the usual name, which these modules do not read.
+    file.without_effect(&["is_encoder_decoder", "num_hidden_layers"]);
     if class_of(file).is_some_and(|class| class.ends_with("ForCausalLM")) {
         return Err(ImportError::not_modelled("a decoder without the encoder that its blocks read (architectures)".to_owned()));
     }

@@ -14,5 +14,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     final_norm: true,
     sizes: Sizes::of([1024, 4096], 12, 16, 50_265, 1024),
+    not_looked_at: &["encoder_layerdrop", "decoder_layerdrop", "add_final_layer_norm"],
     ..super::bart::FAMILY
 };

@@ -3,9 +3,8 @@
 use crate::models::prelude::*;
 
 /// Blocks with experts of a stack that is to have so many: the library puts one at every so many-th place, beginning with the second.
-const fn sparse(layers: u64, stated: u64) -> u64 {
-    let step = if stated > 0 { layers / stated } else { layers };
-    match step {
+fn sparse(layers: u64, stated: u64) -> u64 {
+    match layers.checked_div(stated).unwrap_or(layers) {
         0 => 0,
         1 => layers,
         step => layers.saturating_sub(1).div_ceil(step),
