@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::config::{
     Accelerator, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PeakRates,
-    PositionEmbedding, Source, Tower,
+    PositionEmbedding, Source, Tower, WeightFormat,
 };
 use crate::units::Bytes;
 
@@ -257,9 +257,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     provenance.push(']');
     let shapes = models.iter().map(shape).collect::<Result<Vec<_>, _>>()?;
-    write_table("models", &table(models.iter().zip(&shapes).map(|(row, (config, keys))| model(row, config, keys))))?;
-    let keys = models.iter().zip(&shapes).filter(|(_, (_, keys))| !keys.is_empty());
-    write_table("keys", &table(keys.map(|(row, (_, keys))| format!("({:?}, {keys:?})", row.id))))?;
+    write_table("models", &table(models.iter().zip(&shapes).map(|(row, shape)| model(row, shape))))?;
+    let keys = models.iter().zip(&shapes).filter(|(_, shape)| !shape.keys.is_empty());
+    write_table("keys", &table(keys.map(|(row, shape)| format!("({:?}, {:?})", row.id, shape.keys))))?;
     write_table("accelerators", &table(cards.iter().map(card)))?;
     write_table("model_aliases", &table(models.iter().map(|row| aliases(&row.id, &row.aliases))))?;
     write_table("accelerator_aliases", &table(cards.iter().map(|row| aliases(&row.id, &row.aliases))))?;
@@ -280,12 +280,20 @@ fn table(rows: impl Iterator<Item = String>) -> String {
     format!("&[{}]", rows.collect::<Vec<_>>().join(",\n"))
 }
 
+/// What a row's file says.
+struct Shape {
+    config: ModelConfig,
+    /// The keys that the file states; none of a shape that is written in the row.
+    keys: String,
+    /// The format of its weights.
+    weights: Option<WeightFormat>,
+}
+
 /// The row's architecture: from its `config.json`, read as the page reads a pasted one, or as written in the row.
-/// Beside it the keys that the file states; none of a shape that is written in the row.
-fn shape(row: &Model) -> Result<(ModelConfig, String), Box<dyn Error>> {
+fn shape(row: &Model) -> Result<Shape, Box<dyn Error>> {
     let file = format!("src/catalog/configs/{}.json", row.id);
     match (&row.config, fs::read_to_string(&file)) {
-        (Some(config), Err(_)) => Ok((config.clone(), String::new())),
+        (Some(config), Err(_)) => Ok(Shape { config: config.clone(), keys: String::new(), weights: None }),
         (Some(_), Ok(_)) => Err(format!("the shape of {} stands in its row and in {file}", row.id).into()),
         (None, Err(error)) => Err(format!("{file}: {error}").into()),
         (None, Ok(text)) => {
@@ -295,7 +303,17 @@ fn shape(row: &Model) -> Result<(ModelConfig, String), Box<dyn Error>> {
                 return Err(format!("{file}: {:?}", read.upper_bounds).into());
             }
             let keys = stated(&read).unwrap_or_default();
-            Ok((read.config, keys))
+            let weights = match (read.quantization, &read.report) {
+                (Some(stored), _) if stored.group_size.is_some() => {
+                    return Err(format!("{file}: a row cannot state how many weights share a scale").into());
+                }
+                (Some(stored), _) => Some(stored.format),
+                (None, report) if report.iter().any(|row| row.key == "quantization_config") => {
+                    return Err(format!("{file}: the format of its weights is not known").into());
+                }
+                (None, _) => None,
+            };
+            Ok(Shape { config: read.config, keys, weights })
         }
     }
 }
@@ -342,18 +360,19 @@ fn aliases(id: &str, aliases: &[String]) -> String {
     format!("({id:?}, &{aliases:?})")
 }
 
-fn model(row: &Model, config: &ModelConfig, keys: &str) -> String {
-    let mut config = format!("{config:?}").replace("Listed([", "Listed(Cow::Borrowed(&[").replace("])", "]))");
+fn model(row: &Model, shape: &Shape) -> String {
+    let mut config = format!("{:?}", shape.config).replace("Listed([", "Listed(Cow::Borrowed(&[").replace("])", "]))");
     config = config.replace(" family: Family(", " family: named(");
     for (field, name) in ENUMS {
         config = config.replace(&format!(" {field}: "), &format!(" {field}: {name}::"));
     }
     format!(
-        "ModelRow {{ id: {:?}, name: {:?}, family: {:?}, config: {config}, has_keys: {}, published_parameters: {:?}, verified: {} }}",
+        "ModelRow {{ id: {:?}, name: {:?}, family: {:?}, config: {config}, weights: {}, has_keys: {}, published_parameters: {:?}, verified: {} }}",
         row.id,
         row.name,
         row.family,
-        !keys.is_empty(),
+        shape.weights.map_or_else(|| "None".to_owned(), |weights| format!("Some(WeightFormat::{weights:?})")),
+        !shape.keys.is_empty(),
         row.published_parameters,
         row.verified
     )

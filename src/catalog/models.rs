@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::config::{
     Encoder, HiddenAct, Hybrid, Indexer, LayerSet, Mixer, MixerKind, Mla, MlpKind, ModelConfig, Moe, Normalization, OtherHeads,
-    PositionEmbedding, Tower, TowerSizes,
+    PositionEmbedding, Tower, TowerSizes, WeightFormat,
 };
 use crate::models::{named, projector, tower};
 
@@ -19,6 +19,8 @@ pub struct ModelRow {
     pub family: &'static str,
     /// The architecture.
     pub config: ModelConfig,
+    /// The format in which its weights are published, where its file states one: it is served in it unless somebody says otherwise.
+    pub weights: Option<WeightFormat>,
     /// Whether a family reads its file: its keys are listed beside the rows.
     pub has_keys: bool,
     /// The exact count of parameters that was published, if any.

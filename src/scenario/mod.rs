@@ -89,6 +89,7 @@ impl Scenario {
         match field(id).default {
             FieldDefault::Integer(value) => Value::Integer(value),
             FieldDefault::Decimal(value) => Value::Decimal(value),
+            FieldDefault::Choice(value) if id == FieldId::WeightDType => self.published_weights().unwrap_or(Value::Choice(value)),
             FieldDefault::Choice(value) => Value::Choice(value),
             FieldDefault::Flag(value) => Value::Flag(value && !(BESIDE_EXPERTS.contains(&id) && self.has_experts())),
             FieldDefault::Text(value) => Value::Text(value.to_owned()),
@@ -96,6 +97,12 @@ impl Scenario {
             FieldDefault::OfModel(_) | FieldDefault::OfFile => self.of_model_without(id),
             FieldDefault::OfAccelerator(of) => self.accelerator().map_or(Value::Empty, of),
         }
+    }
+
+    /// The format in which the model's weights are published, where its row of the list states one.
+    fn published_weights(&self) -> Option<Value> {
+        let row = self.model().filter(|_| !self.is_pasted())?;
+        row.weights.map(Value::choice)
     }
 
     /// Whether the value differs from what the field has when cleared.

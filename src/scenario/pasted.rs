@@ -64,7 +64,7 @@ fn recognised(imported: &Imported) -> Option<&'static ModelRow> {
     if !imported.known || !imported.not_counted.is_empty() {
         return None;
     }
-    let same = same_shape(imported);
+    let same = of_the_same_weights(same_shape(imported), imported);
     if let Some(name) = &imported.name {
         return same.into_iter().find(|row| is_called(row, name));
     }
@@ -82,6 +82,13 @@ fn same_shape(imported: &Imported) -> Vec<&'static ModelRow> {
         row.config.tower == imported.config.tower && differences(&row.config, &imported.config).next().is_none()
     };
     catalog::models().iter().filter(is_same).collect()
+}
+
+/// Of rows with one shape those whose weights are published as the file's are; without such a row those in 16 bits.
+fn of_the_same_weights(same: Vec<&'static ModelRow>, imported: &Imported) -> Vec<&'static ModelRow> {
+    let own = imported.quantization.map(|stored| stored.format);
+    let wanted = if same.iter().any(|row| row.weights == own) { own } else { None };
+    same.into_iter().filter(|row| row.weights == wanted).collect()
 }
 
 /// The name that the file gives itself, unless it is that of a row with another shape: fine-tuned models often state what they began

@@ -159,7 +159,9 @@ fn row(row: &ReportRow) -> Html {
 
 #[cfg(test)]
 mod tests {
-    use super::{Engine as _, STANDARD, read};
+    use base64::Engine as _;
+
+    use super::{STANDARD, read};
     use crate::app::more::wire::{AS_GENERIC, FILES, MARK};
     use crate::app::panels::tests::{count, text};
     use crate::app::panels::verdict::{spoken, verdict};

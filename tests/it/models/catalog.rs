@@ -12,8 +12,8 @@ use headroom::catalog::{AcceleratorRow, MemoryBasis, accelerator, accelerators, 
 use headroom::config::{GENERIC, MlpKind, ModelConfig, Normalization, PeakRates, PositionEmbedding};
 use headroom::estimator::sequence;
 use headroom::ops::{Lowering, lower};
-use headroom::scenario::Scenario;
-use headroom::scenario::codec::{Decoded, decode};
+use headroom::scenario::codec::{Decoded, decode, encode};
+use headroom::scenario::{FieldId, Scenario, Value};
 use support::parameters;
 
 /// The models whose exact count no source states; the shape gives it.
@@ -22,7 +22,7 @@ const COMPUTED: [(&str, u64); 4] =
 
 #[test]
 fn every_row_can_be_read() {
-    assert_eq!(models().len(), 346);
+    assert_eq!(models().len(), 359);
     assert_eq!(accelerators().len(), 209);
 }
 
@@ -35,7 +35,7 @@ fn stated_counts_are_met_to_the_unit() {
         assert_eq!(Some(parameters(&row.config)), expected, "{}", row.id);
         stated += usize::from(row.published_parameters.is_some());
     }
-    assert_eq!(stated, 342);
+    assert_eq!(stated, 355);
 }
 
 /// Rows of `truth/catalog.jsonl`, by `tools/catalog.py`: what the library's own class has on the meta device.
@@ -73,6 +73,42 @@ fn no_model_plays_more_of_a_long_text_than_of_a_short_one() {
         );
     }
     assert!(families.len() > 40, "{}", families.len());
+}
+
+/// A row whose file states the format of its weights is served in it, and trained as the row without; a link says it only where it is
+/// another one.
+#[test]
+fn a_row_is_served_in_the_format_in_which_it_is_published() {
+    let weights = |scenario: &Scenario| match scenario.get(FieldId::WeightDType) {
+        Value::Choice(word) => word,
+        other => panic!("{other:?}"),
+    };
+    let mut scenario = decode("v1&do=serve&m=qwen3-32b-fp8&gpu=h200&n=1&tp=1").scenario;
+    assert_eq!((weights(&scenario), scenario.is_set(FieldId::WeightDType)), ("fp8-block", false));
+    assert!(!encode(&scenario).contains("w="), "{}", encode(&scenario));
+    let bytes = |scenario: &Scenario| {
+        let job = scenario.resolve().expect("a job");
+        headroom::estimator::estimate(&job).ledger.of(headroom::estimator::MemoryKind::Parameter).0
+    };
+    let in_fp8 = bytes(&scenario);
+    scenario.set(FieldId::WeightDType, Value::Choice("bf16"));
+    assert_eq!(weights(&decode(&encode(&scenario)).scenario), "bf16");
+    assert!((0.5..0.6).contains(&(headroom::units::to_f64(in_fp8) / headroom::units::to_f64(bytes(&scenario)))));
+    scenario.clear(FieldId::WeightDType);
+    assert!(scenario.set_model("qwen3-32b"));
+    assert_eq!(weights(&scenario), "bf16");
+    for row in models().iter().filter(|row| row.weights.is_some()) {
+        let base = models().iter().find(|base| base.weights.is_none() && base.config == row.config);
+        assert!(base.is_some_and(|base| base.published_parameters == row.published_parameters), "{}", row.id);
+    }
+    // A file in that format is that row, and one in 16 bits the other.
+    let file =
+        |id: &str| fs::read_to_string(format!("{}/src/catalog/configs/{id}.json", env!("CARGO_MANIFEST_DIR"))).expect("a file");
+    for id in ["qwen3-32b-fp8", "granite3.3-8b-fp8"] {
+        let mut scenario = Scenario::default();
+        scenario.apply_imported(&headroom::import::config_json(&file(id)).expect("a model"));
+        assert_eq!(scenario.model().map(|row| row.id), Some(id));
+    }
 }
 
 /// The files beside the rows, by id.
