@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::precision::{GradientDType, PrecisionRecipe, TrainingPrecision};
 use super::{
-    CacheFormat, Engine, Flash, Float8, LibraryOptions, MegatronOptions, Optimizer, OptimizerImplementation, Overlap,
+    CacheFormat, Engine, Flash, Float8, Images, LibraryOptions, MegatronOptions, Optimizer, OptimizerImplementation, Overlap,
     ProductFormat, Stack, Tuning, WeightFormat,
 };
 use crate::stacks::LossKernel;
@@ -151,6 +151,8 @@ pub struct TrainingRun {
     pub evaluation: Option<Evaluation>,
     /// Texts shorter than a sequence; `None`: each sequence is full of one text.
     pub texts: Option<Texts>,
+    /// Images in every sequence, whose tokens are part of its length.
+    pub images: Images,
     /// Tokens of the whole training, padding not counted, for time and cost.
     pub training_tokens: f64,
     /// Model FLOPs utilisation stated, in (0, 1]; [`TrainingRun::UNSTATED_MFU`] states nothing.
@@ -200,6 +202,7 @@ impl TrainingRun {
             tuning: Tuning::FULL,
             evaluation: None,
             texts: None,
+            images: Images::NONE,
             training_tokens: 1.0,
             mfu: Self::UNSTATED_MFU,
         }
@@ -264,6 +267,8 @@ pub struct ServingRun {
     pub prefill_chunk_size: u64,
     /// Tokens of a prompt, for the time to the first token; `None`: the whole context.
     pub prompt_length: Option<u64>,
+    /// Images in every prompt, whose tokens are part of its length.
+    pub images: Images,
     /// Tokens at the start of every sequence that are the same and cached once.
     pub shared_prefix: u64,
     /// Mean and 95th percentile of the tokens that sequences really hold, where they are known.
@@ -312,6 +317,7 @@ impl ServingRun {
             concurrent_sequences: 1,
             prefill_chunk_size: 1,
             prompt_length: None,
+            images: Images::NONE,
             shared_prefix: 0,
             lengths: None,
             users: None,

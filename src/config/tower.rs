@@ -5,6 +5,8 @@
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
 
+use super::images::TowerStep;
+
 /// A size of a tower or of its projector.
 ///
 /// Files state most of them; those behind [`Self::Text`] follow from others. A number of copies that is 0 leaves a part out.
@@ -62,6 +64,16 @@ pub enum TowerSize {
     Turned,
     /// A further size that follows from others, of one kind alone.
     Derived,
+    /// The blocks' activation function, by its number; see [`number_of_function`](super::number_of_function).
+    Act,
+    /// The projector's activation function, likewise.
+    OutAct,
+    /// Blocks behind the one that the projector reads.
+    Behind,
+    /// Tokens that pooling leaves of an image.
+    Pool,
+    /// 1 where the projector leaves the first token of an image out.
+    Cut,
     /// One.
     One,
     /// Inner width of the text's feed-forward layers.
@@ -147,7 +159,10 @@ impl TowerSize {
             Self::Positions => "rows of positions",
             Self::Queries => "learned queries",
             Self::Fed => "blocks that feed the text",
-            Self::Pooled | Self::Biased | Self::Normed | Self::One => "one",
+            Self::Pooled | Self::Biased | Self::Normed | Self::Cut | Self::One => "one",
+            Self::Act | Self::OutAct => "number of a function",
+            Self::Pool => "pooled tokens",
+            Self::Behind => "blocks behind the one that is read",
             Self::Wide => "projector's inner width",
             Self::Further | Self::Derived => "width of this tower alone",
             Self::Text => "text hidden_size",
@@ -233,6 +248,8 @@ pub enum TowerLayer {
     Table(&'static str, TowerSize, TowerSize),
     /// One vector.
     Vector(&'static str, TowerSize),
+    /// No layer: how the part runs.
+    Runs(&'static [TowerStep]),
 }
 
 /// Numbers that a tower keeps beside its parameters.

@@ -196,6 +196,8 @@ pub struct Tuning {
     pub frozen_layers: u64,
     /// Whether embeddings do not learn.
     pub frozen_embeddings: bool,
+    /// Whether a vision tower does not learn; the projector behind it does.
+    pub frozen_tower: bool,
     /// Whether states of the optimizer move between host and device as they are needed (bitsandbytes' paged optimizers).
     pub paged_optimizer: bool,
     /// What is learned.
@@ -222,6 +224,7 @@ impl Tuning {
         autocast: false,
         frozen_layers: 0,
         frozen_embeddings: false,
+        frozen_tower: false,
         paged_optimizer: false,
         objective: Objective::NextToken,
         reference: false,
@@ -268,6 +271,11 @@ impl Tuning {
     /// Whether a block's own parameters stay as they are.
     pub const fn freezes_block(&self, layer: u64) -> bool {
         self.freezes_model() || layer < self.frozen_layers
+    }
+
+    /// Whether a vision tower stays as it is.
+    pub const fn freezes_tower(&self) -> bool {
+        self.freezes_model() || self.frozen_tower
     }
 
     /// Whether the embedding stays as it is.

@@ -17,6 +17,7 @@ use crate::config::{
 };
 use crate::optimizers::{ConflictingTool, OptimizerConflict};
 pub(super) use evaluation::refused as refused_evaluation;
+pub use towers::Unseen;
 
 pub use crate::sharding::FrameworkRule;
 use crate::sharding::{CarriedOutBy, With};
@@ -147,6 +148,9 @@ pub enum Blocker {
         /// Groups.
         replicas: u64,
     },
+    /// Images that the model does not see.
+    #[error("{0}")]
+    Images(Unseen),
     /// A framework does not offer the combination.
     #[error("{}", .0.says)]
     Framework(&'static FrameworkRule),
@@ -246,8 +250,6 @@ rules! {
         "Biases of how far tokens lie apart, which all blocks share, are modelled for attention written out, of which nothing is recomputed; choose standard attention and recompute nothing";
     SOURCE_COUNTED: PYTORCH_AUTOGRAD,
         "Of this encoder and its decoder the parameters are counted alone: what they take in training is not modelled; choose another model";
-    TOWER_ELSEWHERE: PYTORCH_AUTOGRAD,
-        "A vision tower is modelled as transformers' own modules hold it, on data-parallel ranks that share nothing or everything tensor by tensor (FSDP2); choose that, or clear “Vision tower of” to count the text part alone";
     // `cce_backward_kernel`: "Backwards requires embeddings to be bf16 or fp16".
     CUT_IN_32_BITS: CUT_CROSS_ENTROPY,
         "Cut Cross-Entropy takes head and hidden states of 16 bits alone; train in them, or choose another loss";
@@ -257,8 +259,6 @@ rules! {
         "Of this model the parameters are counted alone: what its attention takes in training is not modelled; choose another model";
     ENCODER_RUNS_ONCE: TRANSFORMERS_TRAINER,
         "transformers cannot run this encoder's modules again in backward (it does not support activation checkpointing); recompute nothing, or choose another model";
-    SHARED_IN_SHARDS: TRANSFORMERS_TRAINER,
-        "Blocks that share their weights are modelled where every rank has all of them; share out optimizer states and gradients alone, or choose another model";
     EVALUATION_GATHERED: TRANSFORMERS_TRAINER,
         "Evaluations between steps are modelled where every rank has all weights; share out optimizer states and gradients alone, or leave the evaluation batch empty";
     EVALUATION_AWAY: TRANSFORMERS_TRAINER,
@@ -524,6 +524,7 @@ fn tensor(job: &Job, found: &mut Vec<Blocker>) {
 fn model(job: &Job, found: &mut Vec<Blocker>) {
     let (model, p) = (job.model(), job.layout().p());
     tensor(job, found);
+    found.extend(towers::unseen(job).map(Blocker::Images));
     let once = ParallelLayout { virtual_pipeline_model_parallel_size: NonZeroU64::MIN, ..*job.layout() };
     if !once.deals_out(model.num_hidden_layers) {
         found.push(Blocker::Pipeline { layers: model.num_hidden_layers, p, split: job.layout().pipeline_split });

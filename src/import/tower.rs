@@ -6,7 +6,7 @@
 use super::reader::{MAX_SIZE, Reader, whole};
 use super::value::{Object, Value};
 use super::{How, ImportError};
-use crate::config::{ModelConfig, Tower, TowerModules, TowerSize, TowerSizes};
+use crate::config::{ModelConfig, Tower, TowerModules, TowerSize, TowerSizes, number_of_function};
 use crate::models::{
     self, FURTHER, Known, TowerDefault, TowerGroup, TowerKey, TowerOnly, TowerSpec, VISION, VISION_KIND, VISION_OF,
 };
@@ -43,6 +43,7 @@ pub(super) fn beside(base: &mut Object, around: &Object) {
     let in_a_group = |key: &str| [VISION, FURTHER].iter().any(|prefix| key.starts_with(prefix));
     let of_file = keys().filter(|of| !in_a_group(of.key));
     found.extend(of_file.filter_map(|of| Some((of.key.to_owned(), around.get(of.key)?.clone()))));
+    found.extend(behind(projector, around, layers(tower, vision)));
     // Modules of another structure are not known: the tower is left out, and named.
     for only in specs().flat_map(|spec| spec.only) {
         if found.iter().any(|(key, value)| key == only.key && *value != Value::Null && !only.fits(value)) {
@@ -103,6 +104,32 @@ pub(super) fn groups(base: &Object) -> Vec<&'static str> {
     let of_file = further.filter_map(|group| group.path.split('.').next().filter(|name| !name.is_empty()));
     std::iter::once("vision_config").chain(of_file).collect()
 }
+
+/// How many blocks the tower has.
+fn layers(tower: &TowerSpec, vision: Option<&Object>) -> u64 {
+    let of = tower.keys.iter().find(|of| of.size == TowerSize::Layers);
+    let stated = of.and_then(|of| vision?.get(of.key.strip_prefix(VISION)?));
+    match (stated, of.map(|of| of.default)) {
+        (Some(Value::Whole(layers)), _) => *layers,
+        (_, Some(TowerDefault::Is(layers))) => layers,
+        _ => 0,
+    }
+}
+
+/// How many blocks lie behind the one that the projector reads, where the file says which that is: counted from the last, as −2, or from
+/// the embedded patches on.
+fn behind(projector: Option<&TowerSpec>, around: &Object, layers: u64) -> Option<(String, Value)> {
+    let key = projector?.keys.iter().find(|of| of.size == TowerSize::Behind)?.key;
+    let behind = match around.get(FEATURE_LAYER)? {
+        Value::Whole(layer) => layers.checked_sub(*layer)?,
+        Value::OtherNumber(text) => text.strip_prefix('-')?.parse::<u64>().ok()?.checked_sub(1)?,
+        _ => return None,
+    };
+    Some((key.to_owned(), Value::Whole(behind)))
+}
+
+/// The key that says which block of the tower the projector reads.
+const FEATURE_LAYER: &str = "vision_feature_layer";
 
 /// A value as a scenario can hold it: of a list of layers their number, of equal sides one; `None` where there is none.
 fn simple(default: TowerDefault, value: &Value) -> Option<Value> {
@@ -211,6 +238,9 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
         (TowerDefault::OneOver(_), Some(value)) => one_over(key, value)?,
         (TowerDefault::Word(_), None) => 1,
         (TowerDefault::Word(word), Some(Value::Text(stated))) => u64::from(stated == word),
+        (TowerDefault::Function(default), None) => number_of_function(Some(default)),
+        (TowerDefault::Function(_), Some(Value::Text(stated))) => number_of_function(super::decoder::named_activation(stated)),
+        (TowerDefault::Function(_), Some(other)) => return Err(ImportError::wrong_type(key, "text", other)),
         (TowerDefault::Word(_), Some(other)) => return Err(ImportError::wrong_type(key, "text", other)),
     };
     let (how, note) = if stated.is_some() { (How::Read, "") } else { (How::Assumed, "The library's default.") };

@@ -5,7 +5,7 @@
 use super::choices::same;
 use super::projectors::MEMBERS as PROJECTORS;
 use super::towers::MEMBERS as TOWERS;
-use crate::config::{TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes};
+use crate::config::{HiddenAct, TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes, TowerStep};
 
 /// How the keys of a file's vision part begin, once they stand beside those of its text part.
 pub(crate) const VISION: &str = "vision_config.";
@@ -56,6 +56,8 @@ pub(crate) enum TowerDefault {
     OneOver(u64),
     /// 1 where the file says that word or nothing, else 0.
     Word(&'static str),
+    /// An activation function, of which the number counts.
+    Function(HiddenAct),
 }
 
 /// A key of which the modules are known for one value alone; a file that states none is fine.
@@ -144,6 +146,11 @@ pub(super) fn product(sizes: &mut TowerSizes, to: TowerSize, of: TowerSize, time
     sizes.set(to, sizes.get(of).saturating_mul(times));
 }
 
+/// The activation function of that key.
+pub(super) const fn function(size: TowerSize, key: &'static str, default: HiddenAct) -> TowerKey {
+    TowerKey { size, key, default: TowerDefault::Function(default) }
+}
+
 const fn nothing(_: &mut TowerSizes) {}
 
 /// Numbers of a patch and patches of an image; the width of merged patches, and of queries, keys and values side by side.
@@ -176,6 +183,10 @@ pub(super) const BLOCKS: TowerPart = TowerPart {
         TowerLayer::LayerNorm(TowerSize::Hidden),
         TowerLayer::Linear("up", TowerSize::Hidden, TowerSize::Inner),
         TowerLayer::Linear("down", TowerSize::Inner, TowerSize::Hidden),
+        TowerLayer::Runs(&[
+            TowerStep::Attention { norm: 0, matrices: [3, 1, 2, 4] },
+            TowerStep::FeedForward { norm: 5, matrices: [6, 7] },
+        ]),
     ],
 };
 

@@ -1,7 +1,7 @@
 //! The run that a model's operations are made for, and their dimensions.
 
 use super::tensor::Dim;
-use crate::config::{AttentionKernel, CacheFormat, Dispatch, Float8, Loss, ModelConfig, Recompute, Stack, Tuning};
+use crate::config::{AttentionKernel, CacheFormat, Dispatch, Float8, Images, Loss, ModelConfig, Recompute, Stack, Tuning};
 use crate::units::{DType, Flops, to_f64};
 
 /// Everything that shapes the operation list.
@@ -17,6 +17,8 @@ pub struct Lowering<'a> {
     pub micro_batch_size: u64,
     /// Tokens the attention looks back on, and the cache keeps per sequence.
     pub context_length: u64,
+    /// Images of one sequence.
+    pub images: Images,
     /// Tokens of one text where several share a sequence; `None`: attention looks back on the whole context.
     pub packed_text: Option<u64>,
     /// Sequences whose keys and values are kept (0 when training).
@@ -74,6 +76,7 @@ impl<'a> Lowering<'a> {
             source_length: 1,
             micro_batch_size: 1,
             context_length: 1,
+            images: Images::NONE,
             packed_text: None,
             concurrent_sequences: 0,
             parameter: DType::Bf16,

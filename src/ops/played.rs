@@ -1,7 +1,7 @@
 //! The costs in time of every part of a model on one rank: its modules are played once, forward and backward.
 
 use super::builder::Lowering;
-use super::modules::Tables;
+use super::modules::{BESIDE, Tables};
 use super::record::{Modules, behind};
 use super::tape::{Kind, Model, Param, Tape, Var, When};
 use super::work::Cost;
@@ -56,7 +56,9 @@ pub(crate) fn played(with: &Lowering) -> Vec<Played> {
         part.first = if part.first > 0 { part.first } else { elements };
     }
     for ((op, layer), cost) in state.costs() {
-        let Some(Played { operations, .. }) = parts.get_mut(usize::from(*layer)) else { continue };
+        // A tower runs while tokens are embedded.
+        let layer = if *layer == BESIDE { 0 } else { usize::from(*layer) };
+        let Some(Played { operations, .. }) = parts.get_mut(layer) else { continue };
         let (name, _) = state.op_name(*op);
         match operations.iter_mut().find(|(known, _)| *known == name) {
             Some((_, costs)) => costs.push(*cost),

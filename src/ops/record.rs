@@ -3,7 +3,7 @@
 
 use super::builder::Lowering;
 use super::listed::Listed;
-use super::modules::{Block, Build, CROSSES, Ends, Tables, block, kind, split_of_state};
+use super::modules::{Block, Build, CROSSES, Ends, OF_TOWER, Tables, block, kind, split_of_state};
 use super::tape::{OpName, Tape};
 use super::tensor::{Dim, Kept, Op, Role, Split, Tensor};
 use super::{BlockKind, OpList, Shape, kinds};
@@ -12,9 +12,6 @@ use crate::units::{DType, Flops, to_f64};
 
 /// Operations behind the last block, whatever the order in which a family registers their parameters.
 const HEAD: [&str; 3] = ["Final norm", "Pooler", "Output head and loss"];
-
-/// Operations of a vision tower.
-const TOWER: [&str; 2] = ["Vision tower", "Projector"];
 
 /// The operations of a model with its parameters; of stacks that list them, and of serving, with their tensors; with FLOPs of one
 /// micro-batch's forward, all tensor-parallel ranks together, if these are wanted.
@@ -84,7 +81,7 @@ impl<'a> Modules<'a> {
             let (role, dtype, kept) = (Role::Parameter, with.parameter, Kept::Always);
             let split = split(&shape, role, of_layer);
             let mut tensor = Tensor { name: storage.name, role, shape, dtype, split, kept };
-            if TOWER.contains(&name) {
+            if OF_TOWER.contains(&name) {
                 // Every rank has a whole tower, and its blocks are alike.
                 let known = ops.iter_mut().filter(|op| op.name == name).flat_map(|op| &mut op.tensors);
                 if let Some(known) = known.into_iter().find(|known| known.name == tensor.name && known.shape.counts(&shape)) {
@@ -139,11 +136,11 @@ impl<'a> Modules<'a> {
 /// the model's own weights where these are frozen, and none where no gradient comes.
 fn add(with: &Lowering, ops: &mut Vec<Op>, flops: Vec<OpName>) {
     let of_weights = if with.tuning.freezes_model() { 1.0 } else { 2.0 };
-    for OpName { name, source, forward: [weights, attention, adapters, alone], .. } in flops {
+    for OpName { name, source, forward: [weights, attention, adapters, alone, once], .. } in flops {
         let met = if CROSSES.contains(&name) { with.source_length } else { with.met() };
         let (attention, attention_core) = (attention * to_f64(met), attention > 0.0);
-        let forward = Flops(weights + attention + adapters + alone);
-        let backward = Flops(weights * of_weights + 2.0 * (attention + adapters));
+        let forward = Flops(weights + attention + adapters + alone + once);
+        let backward = Flops(weights * of_weights + 2.0 * (attention + adapters) + once);
         match ops.iter_mut().find(|op| op.name == name) {
             Some(op) => (op.forward, op.backward, op.attention_core) = (forward, backward, attention_core),
             None => ops.push(Op { name, tensors: Vec::new(), forward, backward, attention_core, source }),

@@ -19,6 +19,9 @@ use crate::import;
 #[cfg(all(target_arch = "wasm32", not(test)))]
 use crate::scenario::later;
 
+/// Inputs that only a model with a vision tower is asked for.
+const OF_IMAGES: [FieldId; 4] = [FieldId::ImagesPerSequence, FieldId::ImageWidth, FieldId::ImageHeight, FieldId::FrozenTower];
+
 pub use reader::answer as read_keys;
 
 /// The subject of questions that [`read_keys`] answers.
@@ -102,6 +105,7 @@ impl Scenario {
                 self.is_set(id) || field(id).group == Group::Architecture
             }
             FieldDefault::OfModel(_) | FieldDefault::OfFile => self.keys_now().value(id).is_some() || self.is_set(id),
+            _ if OF_IMAGES.contains(&id) => self.is_set(id) || self.shape().tower.is_some(),
             _ if id == FieldId::Sizes => self.reads_keys() || !self.is_pasted(),
             _ => true,
         }

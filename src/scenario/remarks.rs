@@ -2,7 +2,7 @@
 
 use super::keys::MORE;
 use super::{FieldId, Mode, Scenario, Value, field};
-use crate::config::MixerKind;
+use crate::config::{MixerKind, Tower};
 use crate::units::{grouped, to_f64};
 
 /// A sentence beside the answer.
@@ -25,6 +25,8 @@ pub enum RemarkKind {
     LeftOut,
     /// The vision tower lies in memory, and no image is counted.
     NoImages,
+    /// How many tokens the images become.
+    Images,
     /// Kernels of other packages would take the place of what is counted.
     Kernels,
     /// Keys were set that the model's family does not look at.
@@ -46,6 +48,7 @@ impl RemarkKind {
             Self::NotCounted => "not_counted",
             Self::LeftOut => "left_out",
             Self::NoImages => "no_images",
+            Self::Images => "images",
             Self::Kernels => "kernels",
             Self::NoEffect => "no_effect",
         }
@@ -64,8 +67,38 @@ impl Scenario {
             kind: RemarkKind::NoEffect,
             text: format!("Without effect, as this model's family does not look at it: {}.", listed(&idle.join(","))),
         });
-        let no_images = self.shape().tower.is_some().then(|| Remark { kind: RemarkKind::NoImages, text: NO_IMAGES.to_owned() });
+        let no_images = self.shape().tower.as_ref().map(|tower| match self.seen(tower) {
+            Some(text) => Remark { kind: RemarkKind::Images, text },
+            None => Remark { kind: RemarkKind::NoImages, text: NO_IMAGES.to_owned() },
+        });
         said.into_iter().chain(left_out).chain(no_images).chain(self.kernels_of_states()).chain(idle).collect()
+    }
+
+    /// What becomes of the images, where there are some and the tower sees them.
+    fn seen(&self, tower: &Tower) -> Option<String> {
+        let images = self.images();
+        let seen = (images.per_sequence > 0).then(|| tower.seen(images)).flatten()?;
+        let [width, height] = seen.pixels;
+        let (count, all) = (images.per_sequence, images.per_sequence.saturating_mul(seen.tokens));
+        let number = |number: u64| grouped(to_f64(number), 0);
+        let many = if count == 1 { "the image".to_owned() } else { format!("the {} images", number(count)) };
+        let (length, behind) = match self.mode() {
+            Mode::Train | Mode::Tune => (self.integer(FieldId::SeqLength), ""),
+            Mode::Serve => (
+                self.integer(FieldId::ContextLength),
+                " A server's cache of encoded images, and copies of pixels in the host's memory, are not counted.",
+            ),
+        };
+        Some(format!(
+            "Images: each of {} × {} pixels is resized to {} × {} and becomes {} tokens; {many} of a sequence take {} of its {} tokens.{behind}",
+            number(images.width),
+            number(images.height),
+            number(width),
+            number(height),
+            number(seen.tokens),
+            number(all),
+            number(length),
+        ))
     }
 
     /// Layers that keep a state are trained by transformers' own code, whose tensors other packages' kernels do not keep.

@@ -10,9 +10,9 @@ use std::num::NonZeroU64;
 use super::serving;
 use super::{FieldId, FieldKind, Mode, Scenario, Value, field, fields, number, parse, range_text};
 use crate::config::{
-    Accelerator, Cluster, DataSharding, Dispatch, Evaluation, Float8, Float8Recipe, Job, LibraryOptions, MegatronOptions, Narrow,
-    Offload, Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding, ProductFormat,
-    RecomputeMethod, RecomputeModules, Run, Speed, TrainingRun, Tuning,
+    Accelerator, Cluster, DataSharding, Dispatch, Evaluation, Float8, Float8Recipe, Images, Job, LibraryOptions, MegatronOptions,
+    Narrow, Offload, Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding,
+    ProductFormat, RecomputeMethod, RecomputeModules, Run, Speed, TrainingRun, Tuning,
 };
 use crate::stacks::Stack;
 use crate::units::{Bytes, grouped, to_f64};
@@ -182,13 +182,26 @@ impl Scenario {
                     }
                 },
                 overlap: Overlap::DEFAULT,
-                tuning: if mode == Mode::Tune { self.tuning() } else { Tuning::FULL },
+                tuning: Tuning {
+                    frozen_tower: self.flag(FieldId::FrozenTower),
+                    ..if mode == Mode::Tune { self.tuning() } else { Tuning::FULL }
+                },
+                images: self.images(),
                 texts: if mode == Mode::Tune { self.texts() } else { None },
                 evaluation: self
                     .optional_integer(FieldId::EvaluationBatch)
                     .map(|batch_size| Evaluation { batch_size, writes_logits: self.flag(FieldId::EvaluationLogits) }),
             }),
             Mode::Serve => Run::Serving(self.serving()),
+        }
+    }
+
+    /// Images in every sequence.
+    pub(super) fn images(&self) -> Images {
+        Images {
+            per_sequence: self.integer(FieldId::ImagesPerSequence),
+            width: self.integer(FieldId::ImageWidth),
+            height: self.integer(FieldId::ImageHeight),
         }
     }
 

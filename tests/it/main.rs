@@ -42,6 +42,7 @@ mod estimator {
     mod evaluation;
     mod float8;
     mod frameworks;
+    mod images;
     mod layouts;
     mod losses;
     mod megatron;

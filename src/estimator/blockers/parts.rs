@@ -1,11 +1,17 @@
 //! Parts of models that some trainings are not modelled with.
 
 use super::{
-    ENCODER_COUNTED, ENCODER_ELSEWHERE, ENCODER_RUNS_ONCE, FrameworkRule, INDEXED_BY_MASKS, LAYERS_ELSEWHERE, SHARED_IN_SHARDS,
-    SOURCE_BIASED, SOURCE_COUNTED, SOURCE_ELSEWHERE, STATES_OTHERWISE, STREAMS_IN_STAGES, STREAMS_TUNED, TOWER_ELSEWHERE,
-    encoders, towers,
+    ENCODER_COUNTED, ENCODER_ELSEWHERE, ENCODER_RUNS_ONCE, FrameworkRule, INDEXED_BY_MASKS, LAYERS_ELSEWHERE, SOURCE_BIASED,
+    SOURCE_COUNTED, SOURCE_ELSEWHERE, STATES_OTHERWISE, STREAMS_IN_STAGES, STREAMS_TUNED, encoders, towers,
 };
-use crate::config::{AttentionKernel, EmbeddedParts, Job, Recompute, TrainingRun};
+use crate::config::{AttentionKernel, EmbeddedParts, Job, Objective, Recompute, TrainingRun};
+use crate::sources;
+
+/// Blocks that are one, and shards.
+static SHARED_IN_SHARDS: FrameworkRule = FrameworkRule {
+    says: "Blocks that share their weights are modelled where every rank has all of them; share out optimizer states and gradients alone, or choose another model",
+    source: sources::TRANSFORMERS_TRAINER,
+};
 
 /// Forbids a rule where something holds.
 type Forbid<'a> = dyn FnMut(bool, &dyn Fn() -> Option<&'static FrameworkRule>) + 'a;
@@ -25,7 +31,10 @@ pub(super) fn forbidden(job: &Job, run: &TrainingRun, forbid: &mut Forbid<'_>) {
     forbid(model.source.is_some() && biased && !written, &|| Some(&SOURCE_BIASED));
     forbid(model.source.is_some() && !model.family.modules().encoder.trains, &|| Some(&SOURCE_COUNTED));
     forbid(model.shares_blocks() && layout.sharding.shards_parameters(), &|| Some(&SHARED_IN_SHARDS));
-    forbid(model.tower.is_some() && !towers::are_held(job, run), &|| Some(&TOWER_ELSEWHERE));
+    forbid(model.tower.is_some() && !towers::are_held(job, run), &|| Some(&towers::NOT_HELD));
+    forbid(!towers::see(job, run), &|| Some(&towers::ELSEWHERE));
+    let tuned = run.tuning.freezes_model() || run.tuning.objective != Objective::NextToken;
+    forbid(run.images.per_sequence > 0 && tuned, &|| Some(&towers::TUNED));
     let streams = model.altup().is_some() || model.indexer().is_some();
     forbid(streams && layout.p() > 1, &|| Some(&STREAMS_IN_STAGES));
     forbid(streams && !run.tuning.is_full(), &|| Some(&STREAMS_TUNED));

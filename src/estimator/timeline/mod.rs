@@ -26,6 +26,7 @@ use super::ledger::{LineItem, MemoryKind};
 use super::stage::{self, Stage};
 use super::{Moment, overhead};
 use crate::config::{Job, TrainingRun};
+use crate::ops::modules::BESIDE;
 use crate::ops::tape::{Entry, KINDS, Kind, Segment, Tape, Totals, When};
 use crate::units::Bytes;
 pub use asked::{AskedMoment, AskedTensor, asked_tensors};
@@ -250,6 +251,11 @@ impl<'a> Played<'a> {
             return "during evaluation";
         }
         match segment.when {
+            When::Forward if segment.layer == BESIDE => "when images are looked at",
+            When::Backward if segment.layer == BESIDE && segment.recomputing => {
+                "when backward recomputes a block of the vision tower"
+            }
+            When::Backward if segment.layer == BESIDE => "when backward is in the vision tower",
             When::Before => "before the step",
             When::Step => "when the optimizer steps",
             When::Forward if layer == head && stage.head => "when the loss is computed",

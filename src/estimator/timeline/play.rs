@@ -22,6 +22,7 @@ type Read = (Vec<Part>, [bool; 7], Option<OfLayer>);
 
 /// The model on the tape.
 struct Playing<'t, 'g> {
+    ends: &'g Ends,
     layers: &'g Layers,
     /// The inputs of each checkpointed block, beside the hidden states.
     tables: RefCell<Vec<Read>>,
@@ -29,8 +30,8 @@ struct Playing<'t, 'g> {
     shared: Option<Rc<SharedKeys>>,
     autocast: Option<DType>,
     groups: &'g Groups<'t>,
-    /// Blocks that micro-batches before checkpointed.
-    before: usize,
+    /// Blocks that micro-batches before checkpointed, and those with the blocks of a vision tower.
+    before: [usize; 2],
     /// The tag of the layer that backward leaves last.
     last: u16,
     /// Whether backward has left it: it never comes to an embedding that does not learn.
@@ -49,7 +50,13 @@ impl Playing<'_, '_> {
 
 impl Model for Playing<'_, '_> {
     fn recompute<'t>(&self, tape: &'t Tape, frame: usize, input: Var<'t>) {
-        let Some(frame) = frame.checked_sub(self.before) else { return };
+        let Some(frame) = frame.checked_sub(self.before[1]) else {
+            tape.autocast(self.autocast);
+            self.ends.recompute_image(tape, frame.saturating_sub(self.before[0]), &input);
+            drop(input);
+            tape.autocast(None);
+            return;
+        };
         let read = self.tables.borrow();
         let Some((parts, kinds, layer)) = read.get(frame) else { return };
         let again = parts.iter().map(|((storage, form, dtype), wanted)| {
@@ -365,7 +372,7 @@ fn micro_batch<'t>(tape: &'t Tape, plan: &Plan<'_>, model: (&Ends, &Layers, &Gro
 fn forward<'t, 'g>(
     tape: &'t Tape,
     plan: &Plan<'_>,
-    (ends, layers, groups): (&Ends, &'g Layers, &'g Groups<'t>),
+    (ends, layers, groups): (&'g Ends, &'g Layers, &'g Groups<'t>),
     ids: &Var<'t>,
 ) -> (Var<'t>, Playing<'t, 'g>) {
     let autocast = plan.with.autocast.then_some(DType::Bf16);
@@ -373,15 +380,25 @@ fn forward<'t, 'g>(
     groups.before_forward(0);
     tape.autocast(autocast);
     let cached = ends.past(tape);
+    let of_images = tape.state().frames.len();
     let mut embedded = ends.embed(tape, ids);
     if groups.of_head() != 0 {
         groups.after_forward(0);
     }
     let last = u16::from(!plan.stage.embedding && !plan.played.is_empty());
     let shared = ends.shared_keys().cloned();
-    let before = tape.state().frames.len();
-    let playing =
-        Playing { layers, tables: RefCell::default(), shared, autocast, groups, before, last, is_through: Cell::new(false) };
+    let before = [of_images, tape.state().frames.len()];
+    let playing = Playing {
+        ends,
+        layers,
+        tables: RefCell::default(),
+        shared,
+        autocast,
+        groups,
+        before,
+        last,
+        is_through: Cell::new(false),
+    };
     let mut outputs = None;
     let hands_on = plan.with.model.family.modules().shares_indexed_tokens;
     for (at, (layer, tag)) in playing.layers.blocks.iter().zip(1..).enumerate() {

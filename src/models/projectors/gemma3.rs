@@ -6,9 +6,17 @@ use crate::models::tower_prelude::*;
 pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["gemma3", "shieldgemma2"],
     tower: "siglip_vision_model",
+    keys: &[stated(Pool, "mm_tokens_per_image", 256)],
     modules: &TowerModules {
         model_type: "gemma3",
-        parts: &[TowerPart { times: One, layers: &[Matrix("projection", Hidden, Text), RmsNorm(Hidden)] }],
+        parts: &[TowerPart {
+            times: One,
+            layers: &[
+                Matrix("projection", Hidden, Text),
+                RmsNorm(Hidden),
+                Runs(&[Step::Pooled, Step::NormOnePlus(1), Step::Times(0), Step::Typed]),
+            ],
+        }],
         buffers: &[],
     },
     ..TowerSpec::PLAIN

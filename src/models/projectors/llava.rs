@@ -9,9 +9,12 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
     keys: &[
         TowerKey { size: Fed, key: "vision_feature_layer", default: TowerDefault::Count(1) },
         flag(Biased, "multimodal_projector_bias", true),
+        maybe(Behind, "vision_feature_layer_behind", 1),
+        TowerKey { size: Cut, key: "vision_feature_select_strategy", default: TowerDefault::Word("default") },
+        function(OutAct, "projector_hidden_act", HiddenAct::Gelu),
     ],
     follow,
-    modules: &TowerModules { model_type: "llava", parts: &[MATRICES, BIASES], buffers: &[] },
+    modules: &TowerModules { model_type: "llava", parts: &[READ, BIASES], buffers: &[] },
     ..TowerSpec::PLAIN
 };
 
@@ -19,9 +22,26 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
 pub const MATRICES: TowerPart =
     TowerPart { times: One, layers: &[Matrix("projection", Wide, Text), Matrix("second projection", Text, Text)] };
 
+/// The same, by their run.
+const READ: TowerPart = TowerPart {
+    times: One,
+    layers: &[
+        MATRICES.layers[0],
+        MATRICES.layers[1],
+        Runs(&[
+            Step::OfBlock,
+            Step::WithoutFirst,
+            Step::BiasedBehind(0, 0),
+            Step::Function,
+            Step::BiasedBehind(1, 1),
+            Step::Listed,
+        ]),
+    ],
+};
+
 /// Their biases.
 pub const BIASES: TowerPart =
-    TowerPart { times: Biased, layers: &[Vector("projection bias", Text), Vector("second projection bias", Text)] };
+    TowerPart { times: Biased, layers: &[Vector("projection bias", Text), Vector("second projection bias", Text), Runs(&[])] };
 
 /// The layers that are read stand side by side.
 pub fn follow(sizes: &mut TowerSizes) {

@@ -14,12 +14,27 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Channels, "vision_config.num_channels", 3),
         stated(Image, "vision_config.image_size", 224),
         stated(Side, "vision_config.patch_size", 32),
+        stated(Heads, "vision_config.num_attention_heads", 12),
+        function(Act, "vision_config.hidden_act", HiddenAct::QuickGelu),
     ],
-    not_looked_at: &["num_attention_heads", "projection_dim", "vocab_size"],
+    not_looked_at: &["projection_dim", "vocab_size"],
     follow,
     modules: &TowerModules {
         model_type: "clip_vision_model",
-        parts: &[BEFORE, BLOCKS, BEHIND],
+        parts: &[
+            TowerPart {
+                times: One,
+                layers: &[
+                    BEFORE.layers[0],
+                    BEFORE.layers[1],
+                    BEFORE.layers[2],
+                    BEFORE.layers[3],
+                    Runs(&[Step::Patches(1), Step::ClassToken(0), Step::Positions(2), Step::Norm(3)]),
+                ],
+            },
+            BLOCKS,
+            TowerPart { times: One, layers: &[BEHIND.layers[0], Runs(&[Step::NormOfFirst(0)])] },
+        ],
         buffers: &[TowerBuffer::PositionIds(Positions)],
     },
     ..TowerSpec::PLAIN

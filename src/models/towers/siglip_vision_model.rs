@@ -13,12 +13,14 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Image, "vision_config.image_size", 224),
         stated(Side, "vision_config.patch_size", 16),
         flag(Pooled, "vision_config.vision_use_head", true),
+        stated(Heads, "vision_config.num_attention_heads", 12),
+        function(Act, "vision_config.hidden_act", HiddenAct::Gelu),
     ],
-    not_looked_at: &["num_image_tokens", "vocab_size", "projection_dim", "num_attention_heads", "num_positions"],
+    not_looked_at: &["num_image_tokens", "vocab_size", "projection_dim", "num_positions"],
     follow: patches,
     modules: &TowerModules {
         model_type: "siglip_vision_model",
-        parts: &[PATCHES, BLOCKS, BEHIND, POOL],
+        parts: &[OF_ONE_SIZE, BLOCKS, BEHIND, POOL],
         buffers: &[TowerBuffer::PositionIds(Patches)],
     },
     ..TowerSpec::PLAIN
@@ -28,8 +30,12 @@ pub const TOWER: TowerSpec = TowerSpec {
 pub const PATCHES: TowerPart =
     TowerPart { times: One, layers: &[Linear("patch embedding", Patch, Hidden), Table("position embedding", Patches, Hidden)] };
 
+/// The same of images of one size, by their run.
+const OF_ONE_SIZE: TowerPart =
+    TowerPart { times: One, layers: &[PATCHES.layers[0], PATCHES.layers[1], Runs(&[Step::Patches(0), Step::Positions(1)])] };
+
 /// The norm behind the blocks.
-pub const BEHIND: TowerPart = TowerPart { times: One, layers: &[LayerNorm(Hidden)] };
+pub const BEHIND: TowerPart = TowerPart { times: One, layers: &[LayerNorm(Hidden), Runs(&[Step::Norm(0)])] };
 
 /// A learned query that attends to all patches, and a feed-forward layer.
 pub const POOL: TowerPart = TowerPart {

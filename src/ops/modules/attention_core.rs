@@ -110,6 +110,44 @@ impl Core {
         }
     }
 
+    /// A core over heads of that shape, `[images, heads, patches, width]`, whose tokens all see each other: that of a tower. Its
+    /// operations keep the name that they have.
+    pub fn of_tower(build: &Build<'_>, [images, heads, rows, width]: [Dim; 4]) -> Self {
+        let (with, tape) = (build.with, build.tape);
+        let queries = tape.form([images, heads, rows, width]);
+        let shapes = Shapes {
+            queries,
+            keys: queries,
+            values: queries,
+            repeated: [queries; 2],
+            statistics: tape.form([images, heads, rows]),
+            scores: tape.form([images, heads, rows, Dim("patches seen", rows.1)]),
+            ..build.shapes
+        };
+        let padded = if tape.plays_tiles() { rows.1.next_multiple_of(EFFICIENT_ROWS) } else { rows.1 };
+        Self {
+            flash: with.attention == AttentionKernel::Flash,
+            repeat: Repeat::None,
+            batched: images.1 > 1,
+            several_heads: heads.1 > 1,
+            soft_cap: false,
+            adds_anew: false,
+            adds_biases: false,
+            holds_scores: false,
+            again: false,
+            names: super::tower::OPERATIONS_OF_CORE,
+            sinks: None,
+            wide: true,
+            less_largest: false,
+            largest: tape.form([images, heads, rows, Dim("largest", 1)]),
+            order: if heads.1 > 1 { Order::Swapped } else { Order::Plain },
+            output: [queries, tape.form([images, rows, heads, width])],
+            padded: tape.form([images, heads, Dim("padded queries", padded)]),
+            random: [2, 1].map(|numbers| tape.form([Dim("numbers", numbers)])),
+            shapes,
+        }
+    }
+
     /// A core with such sinks, if any.
     pub fn with_sinks(self, sinks: Option<Sinks>) -> Self {
         Self { sinks, ..self }

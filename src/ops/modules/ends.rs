@@ -25,6 +25,7 @@ use super::adapter::{Past, Prefix, Prompt};
 use super::altup::{OfLayer, SharedKeys, Streams};
 use super::norm::Norm;
 use super::tables::Tables;
+use super::tower::Sight;
 use super::{Build, FP32, Linear, Shapes, Split};
 use crate::config::{
     AttentionKernel, EmbeddingScale, Float8, Keys, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds,
@@ -52,6 +53,10 @@ pub(crate) struct Embedded<'t> {
     streams: Vec<Var<'t>>,
     /// The decoder's input, while its encoder runs.
     moved: Option<Var<'t>>,
+    /// Tokens of images, which the model's output holds.
+    images: Option<Var<'t>>,
+    /// Nodes of a tower whose outputs nobody reads, until `forward` returns.
+    unread: (u32, u32),
 }
 
 /// Embedding, tables, final norm, head and loss.
@@ -92,6 +97,8 @@ pub(crate) struct Ends {
     logits_buffer: Cell<Option<Kept>>,
     /// A vision tower, of which forward sees nothing while no image is in the texts.
     tower: Option<Tower>,
+    /// The tower's run, where there are images.
+    sight: Option<Sight>,
     /// The stack's own model.
     own_model: bool,
     rotary: bool,
@@ -210,9 +217,7 @@ impl Ends {
         tape.freeze(with.tuning.freezes_embedding());
         let of_encoder = OfEncoder::new(build, first);
         tape.freeze(frozen);
-        if first {
-            super::tower::declare(build);
-        }
+        let sight = if first { super::tower::declare(build) } else { None };
         let projections = projections(build, own);
         let [final_norm, embedding_norm] = early_norms(build, (first, last), places);
         let kinds_of_masks = if modules.mask_for_each_kind && model.sliding_layers != LayerSet::None { 2 } else { 1 };
@@ -240,6 +245,7 @@ impl Ends {
             scales_output: modules.scales_output && model.source.is_some_and(|source| !source.unscaled_output),
             logits_buffer: Cell::default(),
             tower: model.tower.filter(|_| first),
+            sight,
             own_model: build.kernels().is_own_model,
             rotary: model.position_embedding == PositionEmbedding::Rotary
                 || modules.linear_biases == LinearBiases::BesidePositions,
@@ -346,6 +352,7 @@ impl Ends {
         let streams = self.streams.iter().flat_map(|streams| streams.buffers(tape));
         let positions = self.buffers_of_positions(tape);
         let tower = self.tower.iter().flat_map(|tower| super::tower::buffers(tape, tower));
+        let pixels = self.sight.iter().flat_map(|sight| sight.inputs(tape));
         let [first, second] = [self.forms.rotary[2], self.forms.sliding_rotary[2]];
         let again = again.then(|| rotary(second)).flatten();
         let rotary = rotary(first).into_iter().chain(again).flatten();
@@ -356,7 +363,7 @@ impl Ends {
         let of_logits = of_logits.then(|| tape.constant("bias of logits", self.forms.words, self.received));
         self.logits_buffer.set(of_logits.as_ref().map(Var::kept));
         let ends = rotary.chain(scale).chain(streams).chain(positions).chain(tower);
-        ends.chain(source).chain(sines).chain(of_logits).collect()
+        ends.chain(source).chain(sines).chain(of_logits).chain(pixels).collect()
     }
 
     /// Keys and values of every layer, where some are learned; peft's `forward` holds them until the loss is there.
@@ -377,6 +384,12 @@ impl Ends {
         embedded = self.with_sound_and_shape(tape, embedded);
         embedded = self.without_masked(tape, embedded);
         let mut held = Vec::with_capacity(4);
+        let (mut images, mut unread) = (None, (0, 0));
+        if let Some(sight) = &self.sight {
+            let looked = sight.run(tape, embedded);
+            (embedded, images, unread) = (looked.embedded, Some(looked.tokens), looked.unread);
+            held.extend(looked.held);
+        }
         if let Some(prompt) = &self.prompt {
             embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
         }
@@ -402,7 +415,14 @@ impl Ends {
         }
         hidden = self.masked_tokens(tape, hidden);
         hidden = self.of_the_models_width(tape, hidden, &mut held);
-        self.with_tables(tape, (hidden, dtype), (positions, ids), (own_input, held))
+        Embedded { images, unread, ..self.with_tables(tape, (hidden, dtype), (positions, ids), (own_input, held)) }
+    }
+
+    /// Runs a block of the vision tower again, from its input.
+    pub fn recompute_image<'t>(&self, tape: &'t Tape, block: usize, input: &Var<'t>) {
+        if let Some(sight) = &self.sight {
+            sight.recompute(tape, block, input);
+        }
     }
 
     /// Keys and values that layers leave for later ones.
@@ -456,6 +476,7 @@ impl Ends {
                 let ids = embedded.ids.clone();
                 // What the model's `forward` returns has the encoder's states, too.
                 let _states = embedded.tables[0].source.clone();
+                let _images = embedded.images.clone();
                 let hidden = self.last_norm(tape, embedded, outputs);
                 // The task's `forward` holds the encoder's output.
                 let _output = self.own.transform.is_some().then(|| hidden.clone());

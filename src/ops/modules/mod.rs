@@ -52,6 +52,7 @@ pub(crate) use decoder::cached;
 pub(crate) use ends::{AroundLoss, Ends};
 pub(crate) use state::{State, split as split_of_state};
 pub(crate) use tables::Tables;
+pub(crate) use tower::{BESIDE, OPERATIONS as OF_TOWER};
 
 /// The tensors that a layer keeps of a token that it served: name, heads and width of each.
 pub(crate) type Cached = Vec<(&'static str, [Dim; 2])>;

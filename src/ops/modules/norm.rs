@@ -103,6 +103,17 @@ impl Norm {
         Self { alone: true, ..self }
     }
 
+    /// A norm of a tower, whose parameters are declared: `nn.LayerNorm` where it has a bias, else as llama's.
+    pub const fn of_tower(weight: Param, bias: Option<Param>, rows: Form) -> Self {
+        let style = if bias.is_some() { Style::Layer } else { Style::Rms };
+        Self { style, weight: Some(weight), bias, rows, over: false, alone: false }
+    }
+
+    /// The same, scaled by one plus the weight, in fp32.
+    pub const fn one_plus(weight: Param, rows: Form) -> Self {
+        Self { style: Style::GemmaRms, weight: Some(weight), bias: None, rows, over: false, alone: false }
+    }
+
     /// `nn.RMSNorm` without a scale: one kernel on GPUs, and operator by operator elsewhere.
     pub fn of_torch(build: &Build<'_>, rows: Form) -> Self {
         let style = if build.tape.is_cuda() { Style::FusedRms } else { Style::Composite };

@@ -322,7 +322,7 @@ impl State {
     }
 
     /// Frees what a node saved, and its frame with the last node.
-    fn let_go(&mut self, node: &Node) {
+    pub(super) fn let_go(&mut self, node: &Node) {
         for storage in node.saved.iter().take(usize::from(node.saves)) {
             self.release_weakly(*storage);
         }

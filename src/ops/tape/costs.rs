@@ -29,12 +29,21 @@ pub(crate) struct Costs {
     counted: usize,
     /// Pairs of query and key that are not masked, of one head, and tokens of a text.
     sight: (u64, u64),
+    /// A layer whose queries see other tokens than those of the text.
+    beside: Option<(u16, (u64, u64))>,
 }
 
 impl Tape {
     /// From here on costs are recorded; `sight`: pairs of query and key that one head sees, and tokens of a text.
     pub fn record_costs(&self, sight: (u64, u64)) {
         self.state.borrow_mut().costs = Some(Box::new(Costs { all: Vec::with_capacity(256), sight, ..Costs::default() }));
+    }
+
+    /// Queries of that layer see all of so many tokens, which are not those of the text.
+    pub fn sees_beside(&self, layer: u16, tokens: u64) {
+        if let Some(costs) = &mut self.state.borrow_mut().costs {
+            costs.beside = Some((layer, (tokens.saturating_mul(tokens), tokens)));
+        }
     }
 
     /// Everything from now on is backward.
@@ -141,7 +150,7 @@ impl State {
     /// The product of that rule, if it is one.
     fn product_of(&self, rule: Rule, [a, b, _]: &[Operand; 3]) -> Option<Product> {
         match rule {
-            Rule::Grouped(_) | Rule::Float8(_) => Some(self.linear_product(a.form, b.form)),
+            Rule::Grouped(_) | Rule::Float8(_) | Rule::Patched => Some(self.linear_product(a.form, b.form)),
             Rule::Linear { gathered, .. } => {
                 let product = self.linear_product(gathered.unwrap_or(a.form), b.form);
                 Some(Product { narrow: !self.casts_apart, ..product })
@@ -185,7 +194,8 @@ impl State {
         let (rows, query_width, value_width) =
             (self.last(queries.form, 1), self.last(queries.form, 0), self.last(values.form, 0));
         let heads = self.elements(queries.form) / rows.saturating_mul(query_width).max(1);
-        let (pairs, seq_length) = self.costs.as_ref().map_or((0, 0), |costs| costs.sight);
+        let sight = |costs: &Costs| costs.beside.filter(|beside| beside.0 == self.layer).map_or(costs.sight, |beside| beside.1);
+        let (pairs, seq_length) = self.costs.as_deref().map_or((0, 0), sight);
         Core { heads, pairs, queries: rows, seq_length, query_width, value_width }
     }
 

@@ -17,10 +17,12 @@ pub(crate) enum Factors {
     Adapter,
     /// Anything that no gradient comes back to.
     Alone,
+    /// Anything that one gradient comes back to, of two operands.
+    Once,
 }
 
 /// How many of them there are.
-pub(super) const FACTORS: usize = 4;
+pub(super) const FACTORS: usize = 5;
 
 /// A product of a layer's input with its weights: the operation that it belongs to, and what it goes from and to.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +89,10 @@ impl State {
 
     /// One of attention's products: each value of queries, or of what comes out, is multiplied once for each token that is met.
     pub(super) fn count_attention(&mut self, queries: Form) {
-        self.count_values(Factors::Attention, queries, 1);
+        match self.met {
+            Some((tokens, factors)) => self.count_values(factors, queries, tokens),
+            None => self.count_values(Factors::Attention, queries, 1),
+        }
     }
 
     /// So many products for each value of that shape. Counted in floating point, which no size is too large for.

@@ -59,6 +59,8 @@ impl State {
             Rule::Linear { .. }
             | Rule::Grouped(_)
             | Rule::Convolution
+            | Rule::Patched
+            | Rule::Scatter
             | Rule::Solve(_)
             | Rule::Matmul { .. }
             | Rule::Kernel { .. }
@@ -242,7 +244,8 @@ impl State {
                 let weight = wants(b).then(|| self.grouped(node, b, groups));
                 [wants(a).then(|| self.grouped(node, a, groups)), weight, None]
             }
-            Rule::Convolution => self.convolution_back(node, grad),
+            Rule::Convolution | Rule::Patched => self.convolution_back(node, grad),
+            Rule::Scatter => self.scatter_back(node, grad),
             Rule::Solve(order) => self.solve_back(node, order),
             Rule::Tiled(tile) => self.tiles_back(node, tile),
             Rule::HeadAndLoss(cut) => self.cut_back(node, cut),

@@ -13,6 +13,7 @@ mod exchanges;
 mod float8;
 mod flops;
 mod formulas;
+mod images;
 mod in_place;
 mod keeps;
 mod losses;

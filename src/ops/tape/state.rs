@@ -242,6 +242,10 @@ pub(crate) enum Rule {
     Grouped(Form),
     /// A convolution along tokens of each channel by itself.
     Convolution,
+    /// A convolution of patches, each by itself.
+    Patched,
+    /// Written into the places of a mask.
+    Scatter,
     /// A triangular system solved for several right sides, whose gradient memory holds in that order.
     Solve(Order),
     /// A batched product of two activations.
@@ -368,6 +372,8 @@ pub(crate) struct State {
     pub(super) costs: Option<Box<Costs>>,
     /// The kind that products with weights are counted in.
     pub(super) factors: Factors,
+    /// Tokens that every query meets, where these are not those of the text.
+    pub(super) met: Option<(u64, Factors)>,
     /// Products of layers, where modules run for these alone.
     pub(super) products: Option<Vec<LayerProduct>>,
     /// Uses of parameters, where they are noted.

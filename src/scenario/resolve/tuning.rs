@@ -49,6 +49,7 @@ impl Scenario {
             autocast: self.flag(FieldId::Autocast),
             frozen_layers: if full { self.integer(FieldId::FrozenLayers) } else { 0 },
             frozen_embeddings: full && self.flag(FieldId::FrozenEmbeddings),
+            frozen_tower: false,
             paged_optimizer: self.flag(FieldId::PagedOptimizer),
             objective,
             // The model without its adapters is its own reference.

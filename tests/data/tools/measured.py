@@ -5,12 +5,18 @@ With `collect` Python looks for garbage all the time: a graph that no backward g
 hooks in a circle, and counted until somebody looks.
 A case is {"config": {"model_type": ..., ...}, "run": {...}} with the keys of a row; what `run` leaves out takes the row's default.
 `architectures` in the config names the class to build; else it is the kind's class for causal language modelling.
+A `run` with `images_per_sequence` feeds a vision-language model's tower that many images of `image_width` × `image_height` pixels;
+`freeze_vision_tower` takes its parameters out of training.
 Rows come out in the format of training_memory.jsonl. Needs torch, transformers and numpy.
 """
-import gc, hashlib, json, sys, traceback
+import gc, hashlib, json, os, sys, traceback
+
+# Checks of values, which a fake tensor does not have.
+os.environ["TRANSFORMERS_DISABLE_TORCH_CHECK"] = "1"
 
 sys.path.insert(0, sys.argv[1])
-import measure, torch, transformers
+import images, measure, torch, transformers
+from torch.distributed._tools import mod_tracker
 
 # Nobody looks at values, and drawing these reads some, which a fake tensor does not have.
 transformers.initialization.trunc_normal_ = lambda tensor, *args, **keys: tensor
@@ -20,10 +26,10 @@ DEFAULT = dict(seq_length=512, micro_batch_size=1, precision="bf16", attention="
 
 
 class Named:
-    """Builds the class that a file names, in the place of `AutoModelForCausalLM`."""
+    """Builds the class that a file names, in the place of `AutoModelForCausalLM`, and feeds it images where the run has some."""
 
-    def __init__(self, name, source):
-        self.of, self.source = getattr(transformers, name), source
+    def __init__(self, name, run, source):
+        self.of, self.run, self.source = getattr(transformers, name), run, source
 
     def from_config(self, config, dtype):
         model = self.of._from_config(config, dtype=dtype)
@@ -33,7 +39,42 @@ class Named:
             model.register_buffer("source", torch.zeros(*self.source, dtype=dtype if of_sound else torch.int64, device=measure.DEV))
             forward = model.forward
             model.forward = lambda input_ids, labels: forward(**{model.main_input_name: model.source}, labels=labels)
+            return model
+        Tracker.beside = images.inputs(config, self.run)
+        images.prepare(model, self.run)
+        mod_tracker.register_multi_grad_hook = without_graph if Tracker.beside else WITH_GRAPH
+        forward = model.forward
+        model.forward = lambda **keys: forward(**Tracker.beside, **keys)
         return model
+
+
+WITH_GRAPH = mod_tracker.register_multi_grad_hook
+
+
+class Tracker(measure.MemTracker):
+    """Images are inputs as token ids are."""
+    beside = {}
+
+    def track_external(self, *external):
+        beside = (value for value in self.beside.values() if isinstance(value, torch.Tensor))
+        super().track_external(*external, *beside)
+
+
+measure.MemTracker = Tracker
+
+
+def without_graph(tensors, called, mode="all"):
+    """`register_multi_grad_hook` whose hooks do not hold the graph. PyTorch's do, in a ring that nobody breaks where no gradient comes,
+    as behind the last block of a vision tower that nothing reads."""
+    left = [len(tensors) if mode == "all" else 1]
+
+    def come(gradient):
+        left[0] -= 1
+        if left[0] == 0:
+            called(gradient)
+
+    for tensor in tensors:
+        tensor.register_hook(come)
 
 
 class NoHandle:
@@ -61,7 +102,7 @@ for line in sys.stdin:
     source = (run["micro_batch_size"], run["source_length"]) if "source_length" in run else None
     if source and "num_mel_bins" in shape:
         source = (source[0], shape["num_mel_bins"], 2 * source[1])
-    measure.AutoModelForCausalLM = Named(named[0], source) if named else CAUSAL
+    measure.AutoModelForCausalLM = Named(named[0], run, source) if named else CAUSAL
     keys = {key: value for key, value in shape.items() if key not in ("model_type", "architectures")}
     config = transformers.AutoConfig.for_model(shape["model_type"], **keys)
     # The truth tools switch the cache off in the file as a whole; the text part of a model with towers asks its own.

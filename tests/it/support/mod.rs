@@ -188,6 +188,7 @@ fn tower_parameters(tower: &Tower) -> u64 {
         TowerLayer::LayerNorm(width) => 2 * of(width),
         TowerLayer::RmsNorm(width) | TowerLayer::Vector(_, width) => of(width),
         TowerLayer::Table(_, rows, width) => of(rows) * of(width),
+        TowerLayer::Runs(_) => 0,
     };
     let parts = tower.modules.parts.iter().chain(tower.projector.parts);
     parts.map(|part| of(part.times) * part.layers.iter().map(layer).sum::<u64>()).sum()

@@ -148,6 +148,11 @@ impl<'a> Fields<'a> {
         self.value(pointer)?.as_bool().ok_or_else(|| format!("{} is neither true nor false", named(pointer)))
     }
 
+    /// A whole number, or 0 where the row does not speak of it.
+    pub fn count_or_none(self, pointer: &str) -> Result<u64, String> {
+        if self.is_absent(pointer) { Ok(0) } else { self.count(pointer) }
+    }
+
     /// Whether the row does not speak of it at all.
     pub fn is_absent(self, pointer: &str) -> bool {
         self.0.pointer(pointer).is_none_or(Value::is_null)

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use headroom::config::{
-    Accelerator, AttentionKernel, Cluster, Dispatch, Job, ModelConfig, Optimizer, OptimizerImplementation, Overheads,
+    Accelerator, AttentionKernel, Cluster, Dispatch, Images, Job, ModelConfig, Optimizer, OptimizerImplementation, Overheads,
     ParallelLayout, PeakRates, Recompute, Run, TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::estimator::{estimate, measured};
@@ -91,7 +91,15 @@ fn memory_job(row: Fields<'_>) -> Result<Job, String> {
         attention: attention(row.text("/run/attention")?)?,
         recompute: recompute(row.text("/run/recompute")?)?,
         dispatch: Dispatch::CpuTracker,
-        tuning: tuning::tuning(row)?.unwrap_or(Tuning::FULL),
+        images: Images {
+            per_sequence: row.count_or_none("/run/images_per_sequence")?,
+            width: row.count_or_none("/run/image_width")?,
+            height: row.count_or_none("/run/image_height")?,
+        },
+        tuning: Tuning {
+            frozen_tower: !row.is_absent("/run/freeze_vision_tower") && row.flag("/run/freeze_vision_tower")?,
+            ..tuning::tuning(row)?.unwrap_or(Tuning::FULL)
+        },
         ..TrainingRun::plain()
     };
     Job::new(model, Run::Training(run), layout, NO_OVERHEAD).map_err(|error| error.to_string())

@@ -70,7 +70,7 @@ impl Ends {
         };
         let whole_rotary = whole.rotary.clone();
         let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
-        Embedded { hidden, tables: [whole, sliding], held, ids: ids.clone(), streams, moved: None }
+        Embedded { hidden, tables: [whole, sliding], held, ids: ids.clone(), streams, moved: None, images: None, unread: (0, 0) }
     }
 
     /// Embedded tokens, scaled where the model does so, and the format of the embedding; of a later stage what it receives.

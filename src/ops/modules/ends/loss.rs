@@ -9,7 +9,7 @@ use crate::units::DType;
 impl Ends {
     /// The last block's output through the final norm; what the model's `forward` held is let go.
     pub(super) fn last_norm<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
-        let Embedded { mut hidden, tables, held, streams: before, .. } = embedded;
+        let Embedded { mut hidden, tables, held, streams: before, unread, .. } = embedded;
         if let Some(streams) = &self.streams {
             hidden = streams.joined(hidden, before);
         }
@@ -26,6 +26,7 @@ impl Ends {
             None => normed,
         };
         drop((tables, held, outputs));
+        tape.abandon(unread);
         normed
     }
 

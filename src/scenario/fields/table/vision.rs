@@ -290,4 +290,15 @@ fields! { $
     AlignerFactor("aligner-ffn-mult", "aligner_ffn_mult", "Layers that attend to proteins: feed-forward by width").whole(1..=SIZE).step(1).of_file(),
     /// Bias vectors on their output; very few parameters.
     AlignerBias("aligner-enable-bias", "aligner_enable_bias", "Layers that attend to proteins: bias").flag().of_file(),
+    /// The activation function of the vision tower's blocks.
+    VisionAct("vision-config.hidden-act", "vision_config.hidden_act", "Vision: activation function").text(30).of_file(),
+    /// The activation function between the projector's matrices.
+    ProjectorAct("projector-hidden-act", "projector_hidden_act", "Projector: activation function").text(30).of_file(),
+    /// Blocks of the vision tower behind the one that the projector reads: 1 where the file's
+    /// `vision_feature_layer` is −2.
+    FeatureBehind("vision-feature-layer-behind", "vision_feature_layer_behind", "Projector: blocks behind the one it reads").whole(0..=1024).step(1).of_file(),
+    /// Whether the projector leaves an image's class token out (`default`), or reads it too (`full`).
+    FeatureStrategy("vision-feature-select-strategy", "vision_feature_select_strategy", "Projector: tokens it reads").text(20).of_file(),
+    /// Tokens that pooling leaves of an image.
+    PooledTokens("mm-tokens-per-image", "mm_tokens_per_image", "Projector: pooled tokens").whole(1..=SIZE).step(64).of_file(),
 }

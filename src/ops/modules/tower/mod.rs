@@ -1,0 +1,147 @@
+//! A vision tower and its projector: as they lie in memory while no image is in the texts, when no gradient reaches them, and as they run
+//! where images are.
+
+mod run;
+
+use super::{Build, FP32};
+use crate::config::{Tower, TowerBuffer, TowerLayer, TowerPart, TowerSize, TowerSizes};
+use crate::ops::tape::{Param, Tape, Var};
+use crate::ops::tensor::Dim;
+use crate::sources;
+use crate::units::DType;
+pub(super) use run::Sight;
+
+/// The layer of tape that a tower belongs to: it is no block, and no group of weights that forward gathers.
+pub(crate) const BESIDE: u16 = u16::MAX / 2;
+
+/// Operations of a vision tower.
+pub(crate) const OPERATIONS: [&str; 2] = ["Vision tower", "Projector"];
+
+/// What the two kinds of attention are called in a tower.
+pub(super) const OPERATIONS_OF_CORE: [&str; 2] = [OPERATIONS[0]; 2];
+
+/// A part whose parameters are declared.
+#[derive(Clone, Copy, Debug)]
+struct Laid {
+    /// The operation that it belongs to.
+    op: &'static str,
+    layers: &'static [TowerLayer],
+    /// Its parameters, of which each copy has its own behind those of the one before.
+    from: Param,
+    to: Param,
+    times: u64,
+}
+
+impl Laid {
+    /// The first parameter of a layer.
+    fn layer(&self, place: u8) -> Option<(TowerLayer, Param)> {
+        let mut next = self.from;
+        for (layer, at) in self.layers.iter().zip(0..) {
+            if at == place {
+                return Some((*layer, next));
+            }
+            next += parameters(layer);
+        }
+        None
+    }
+
+    /// How far the parameters of a copy lie behind the first's.
+    fn behind(&self, copy: u64) -> u32 {
+        u32::try_from(copy).unwrap_or(u32::MAX).saturating_mul(self.to - self.from)
+    }
+}
+
+/// How many parameters a layer has.
+const fn parameters(layer: &TowerLayer) -> u32 {
+    match layer {
+        TowerLayer::Linear(..) | TowerLayer::LayerNorm(_) => 2,
+        TowerLayer::Matrix(..) | TowerLayer::RmsNorm(_) | TowerLayer::Table(..) | TowerLayer::Vector(..) => 1,
+        TowerLayer::Runs(_) => 0,
+    }
+}
+
+/// Declares the parameters of tower and projector, if the model has them; what is left is how they run, if images are in the texts.
+pub(super) fn declare(build: &Build<'_>) -> Option<Sight> {
+    let tower = build.model().tower.as_ref()?;
+    let (tape, tuning) = (build.tape, &build.with.tuning);
+    tape.set_layer(BESIDE);
+    let mut parts = Vec::with_capacity(8);
+    let kinds = [(tower.modules, tuning.freezes_tower()), (tower.projector, tuning.freezes_model())];
+    for (op, (modules, freezes)) in OPERATIONS.into_iter().zip(kinds) {
+        let before = tape.freeze(freezes);
+        tape.at(op, sources::PYTORCH_AUTOGRAD);
+        parts.extend(modules.parts.iter().filter_map(|part| declare_part(build, (op, part), &tower.sizes)));
+        tape.freeze(before);
+    }
+    let sight = Sight::new(build, tower, parts.clone());
+    for part in &parts {
+        let of_copy = part.to - part.from;
+        for copy in 0..part.times {
+            let from = part.from + part.behind(copy);
+            let unread = sight.as_ref().is_none_or(|sight| sight.leaves_out(part, copy));
+            (from..from + of_copy).filter(|_| unread).for_each(|param| tape.idle(param));
+        }
+    }
+    tape.set_layer(0);
+    sight
+}
+
+/// The rows of the token embedding: some models have more than the vocabulary, for marks around images.
+pub(super) fn with_rows(build: &Build<'_>, vocab: Dim) -> Dim {
+    let rows = build.model().tower.map_or(0, |tower| tower.sizes.get(TowerSize::TextRows));
+    let parts = build.with.vocab().1.checked_div(vocab.1).unwrap_or(1);
+    Dim(vocab.0, vocab.1.saturating_add(rows.div_ceil(parts.max(1))))
+}
+
+fn declare_part(build: &Build<'_>, (op, part): (&'static str, &TowerPart), sizes: &TowerSizes) -> Option<Laid> {
+    let times = sizes.get(part.times);
+    if times == 0 {
+        return None;
+    }
+    let from = build.tape.parameters();
+    part.layers.iter().for_each(|layer| declare_layer(build, layer, sizes));
+    let to = build.tape.parameters();
+    for _ in 1..times {
+        build.tape.repeat(from, to);
+    }
+    Some(Laid { op, layers: part.layers, from, to, times })
+}
+
+fn declare_layer(build: &Build<'_>, layer: &TowerLayer, sizes: &TowerSizes) {
+    let dim = |size: TowerSize| Dim(size.name(), sizes.get(size));
+    let matrix = |name, input, output| build.parameter(name, [dim(output), dim(input)]);
+    match *layer {
+        TowerLayer::Matrix(name, input, output) => _ = matrix(name, input, output),
+        TowerLayer::Linear(name, input, output) => {
+            matrix(name, input, output);
+            build.vector("bias", dim(output));
+        }
+        TowerLayer::LayerNorm(width) => {
+            build.vector("norm scale", dim(width));
+            build.vector("norm bias", dim(width));
+        }
+        TowerLayer::RmsNorm(width) => _ = build.vector("norm scale", dim(width)),
+        TowerLayer::Table(name, rows, width) => _ = build.parameter(name, [dim(rows), dim(width)]),
+        TowerLayer::Vector(name, width) => _ = build.vector(name, dim(width)),
+        TowerLayer::Runs(_) => {}
+    }
+}
+
+/// Buffers that tower and projector keep beside their parameters.
+pub(super) fn buffers<'t>(tape: &'t Tape, tower: &Tower) -> Vec<Var<'t>> {
+    let dim = |size: TowerSize| Dim(size.name(), tower.sizes.get(size));
+    let all = tower.modules.buffers.iter().chain(tower.projector.buffers);
+    all.flat_map(|buffer| match *buffer {
+        TowerBuffer::PositionIds(rows) => vec![tape.constant("positions of patches", tape.form([dim(rows)]), DType::Int64)],
+        TowerBuffer::Frequencies(width) => {
+            let one = |name| tape.constant(name, tape.form([dim(width)]), FP32);
+            vec![one("frequencies of patches"), one("first frequencies of patches")]
+        }
+        // A complex number is as long as a whole one of 64 bits.
+        TowerBuffer::Factors(rows, width) => {
+            vec![tape.constant("factors of patches", tape.form([dim(rows), dim(width)]), DType::Int64)]
+        }
+        TowerBuffer::Table(rows, width) => vec![tape.constant("table of patches", tape.form([dim(rows), dim(width)]), FP32)],
+    })
+    .collect()
+}

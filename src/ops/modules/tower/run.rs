@@ -1,0 +1,410 @@
+//! The run of a tower and its projector over the images of a micro-batch (transformers 5.23, `models/clip/modeling_clip.py` and others).
+
+use std::cell::Cell;
+
+use super::{BESIDE, Laid, OPERATIONS};
+use crate::config::{Recompute, Tower, TowerLayer, TowerSize, TowerStep};
+use crate::ops::modules::attention_core::Core;
+use crate::ops::modules::mlp::Activation;
+use crate::ops::modules::norm::Norm;
+use crate::ops::modules::{Build, FP32, Tables};
+use crate::ops::tape::{Factors, Form, Kept, Kind, Order, Param, Tape, Var, When};
+use crate::ops::tensor::Dim;
+use crate::sources;
+use crate::units::DType;
+
+/// A tower and a projector that run.
+#[derive(Debug)]
+pub(in crate::ops::modules) struct Sight {
+    tower: Tower,
+    parts: Vec<Laid>,
+    /// Images of a micro-batch.
+    images: Dim,
+    /// The pixels that the processor makes.
+    pixels: Form,
+    held_pixels: Cell<Option<Kept>>,
+    core: Core,
+    /// `[images, heads, patches, width]`.
+    heads: Form,
+    several: bool,
+    /// Patches in the tower's blocks.
+    rows: u64,
+    /// No class token is joined to what the convolution makes.
+    of_planes: bool,
+    /// Blocks whose output the projector reads, or nothing else behind them.
+    read: u64,
+    checkpoints: bool,
+    learns: bool,
+    /// Frozen patches want a gradient, so that checkpointed blocks have one to hand on (`enable_input_require_grads`, which transformers'
+    /// checkpointing calls for every model in a model).
+    wanting: bool,
+    /// Which tokens of the text are those of images, and one number.
+    text: [Form; 2],
+    /// The processor says of every token whether it is of an image.
+    typed: bool,
+}
+
+/// What images have become.
+#[derive(Debug)]
+pub(in crate::ops::modules) struct Looked<'t> {
+    /// Embedded tokens, with those of the images.
+    pub embedded: Var<'t>,
+    /// The tokens of the images, which the model's output holds.
+    pub tokens: Var<'t>,
+    /// What `forward` holds until it returns.
+    pub held: Vec<Var<'t>>,
+    /// Nodes whose outputs nobody reads, and that go when `forward` returns.
+    pub unread: (u32, u32),
+}
+
+/// What goes from step to step.
+struct At<'t> {
+    x: Var<'t>,
+    rows: u64,
+    width: TowerSize,
+}
+
+impl Sight {
+    /// The run of the images of a training; `None` where there are none, or the run of a part is not described.
+    pub(super) fn new(build: &Build<'_>, tower: &Tower, parts: Vec<Laid>) -> Option<Self> {
+        let (with, tape, sizes) = (build.with, build.tape, &tower.sizes);
+        if with.images.per_sequence == 0 {
+            return None;
+        }
+        let seen = tower.seen(with.images)?;
+        let images = Dim("images", with.images.per_sequence.saturating_mul(with.micro_batch_size));
+        let [width, height] = seen.pixels;
+        let dim = |size: TowerSize| Dim(size.name(), sizes.get(size));
+        let rows = rows_of_blocks(tower);
+        let shape = [images, dim(TowerSize::Heads), Dim("patches", rows), Dim("vision head_dim", tower.head_width()?)];
+        let behind = if reads_a_block(&parts) { sizes.get(TowerSize::Behind) } else { 0 };
+        Some(Self {
+            tower: *tower,
+            images,
+            pixels: tape.form([images, dim(TowerSize::Channels), Dim("height", height), Dim("width", width)]),
+            held_pixels: Cell::default(),
+            core: Core::of_tower(build, shape),
+            heads: tape.form(shape),
+            several: shape[1].1 > 1,
+            rows,
+            of_planes: rows == sizes.get(TowerSize::Patches),
+            read: sizes.get(TowerSize::Layers).saturating_sub(behind),
+            checkpoints: with.recompute == Recompute::Full,
+            learns: !with.tuning.freezes_tower(),
+            wanting: with.tuning.freezes_tower() && with.recompute == Recompute::Full,
+            text: [build.shapes.tokens, build.shapes.scalar],
+            typed: parts.iter().flat_map(|part| steps(part.layers)).any(|step| *step == TowerStep::Typed),
+            parts,
+        })
+    }
+
+    /// Whether no gradient comes to a copy of a part, because nothing reads what it makes.
+    pub(super) fn leaves_out(&self, part: &Laid, copy: u64) -> bool {
+        let is_block = part.times > 1 || part.layers.iter().any(attends);
+        let behind_the_end = !is_block && self.ends_before(part);
+        (is_block && part.op == OPERATIONS[0] && copy >= self.read) || behind_the_end
+    }
+
+    /// Whether a part of the tower stands behind the blocks, of which the projector reads one.
+    fn ends_before(&self, part: &Laid) -> bool {
+        let blocks = self.parts.iter().position(|part| part.layers.iter().any(attends));
+        let own = self.parts.iter().position(|other| other.from == part.from && other.op == part.op);
+        part.op == OPERATIONS[0] && reads_a_block(&self.parts) && own > blocks
+    }
+
+    /// What lies there before forward: the pixels, and kinds of tokens.
+    pub fn inputs<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
+        let pixels = tape.constant("pixels", self.pixels, FP32);
+        self.held_pixels.set(Some(pixels.kept()));
+        let types = self.typed.then(|| tape.constant("kinds of tokens", self.text[0], DType::Int64));
+        [pixels].into_iter().chain(types).collect()
+    }
+
+    /// Embedded tokens with those of the images in their places.
+    pub fn run<'t>(&self, tape: &'t Tape, embedded: Var<'t>) -> Looked<'t> {
+        tape.begin(When::Forward, BESIDE, Kind::Activation);
+        // Gradients go through a frozen tower where its patches want one.
+        let [of_weights, of_attention] = match (self.learns, self.wanting) {
+            (true, _) => [Factors::Weights; 2],
+            (false, true) => [Factors::Once, Factors::Weights],
+            (false, false) => [Factors::Alone; 2],
+        };
+        tape.meets(Some((self.rows, of_attention)));
+        tape.sees_beside(BESIDE, self.rows);
+        let factors = tape.multiplies(of_weights);
+        let mut held = Vec::with_capacity(4);
+        let (read, last, unread) = self.look(tape);
+        held.push(last);
+        tape.multiplies(factors);
+        tape.at(OPERATIONS[1], sources::PYTORCH_AUTOGRAD);
+        held.push(read.x.clone());
+        let (mut at, mut made) = (read, None);
+        for (part, place) in self.parts.iter().zip(0..).filter(|(part, _)| part.op == OPERATIONS[1]) {
+            for step in steps(part.layers) {
+                // The parts that are joined are views of what is held.
+                if *step == TowerStep::Listed {
+                    made = Some(at.x.clone());
+                }
+                at = self.step(tape, (part, self.parts.get(place + 1)), (*step, at)).0;
+            }
+        }
+        held.push(made.unwrap_or_else(|| at.x.clone()));
+        tape.meets(None);
+        tape.begin(When::Forward, 0, Kind::Activation);
+        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+        let tokens = at.x.cast(embedded.dtype()).named("tokens of images");
+        let mask = tape.constant("places of images", self.text[0], DType::Mask);
+        drop(tape.constant("number of places", self.text[1], DType::Int64));
+        let embedded = embedded.scattered(tokens.clone(), &mask);
+        held.push(mask);
+        held.extend(self.typed.then(|| tape.constant("images of tokens", self.text[0], DType::Int64)));
+        Looked { embedded, tokens, held, unread }
+    }
+
+    /// The tower over all images: what the projector reads, what the tower ends in, and nodes whose outputs nobody reads.
+    fn look<'t>(&self, tape: &'t Tape) -> (At<'t>, Var<'t>, (u32, u32)) {
+        tape.at(OPERATIONS[0], sources::PYTORCH_AUTOGRAD);
+        let pixels = self.held_pixels.get().map_or_else(|| tape.constant("pixels", self.pixels, FP32), |kept| tape.held(kept));
+        let mut at = At { x: pixels, rows: 0, width: TowerSize::Hidden };
+        let (mut read, mut unread) = (None, (0, 0));
+        let of_block = reads_a_block(&self.parts);
+        for part in self.parts.iter().filter(|part| part.op == OPERATIONS[0]) {
+            let is_blocks = part.layers.iter().any(attends);
+            for copy in 0..part.times {
+                if of_block && is_blocks && copy == self.read {
+                    read = Some(At { x: at.x.clone(), ..at });
+                    unread.0 = tape.nodes();
+                    tape.multiplies(Factors::Alone);
+                    tape.meets(Some((self.rows, Factors::Alone)));
+                }
+                at = if is_blocks { self.block(tape, (part, copy), at) } else { self.through(tape, part, at) };
+            }
+            if of_block && is_blocks && read.is_none() {
+                read = Some(At { x: at.x.clone(), ..at });
+                unread.0 = tape.nodes();
+            }
+        }
+        let last = at.x.clone();
+        if let Some(read) = read {
+            unread.1 = tape.nodes();
+            return (read, last, unread);
+        }
+        (at, last, (0, 0))
+    }
+
+    /// One block, checkpointed or not.
+    fn block<'t>(&self, tape: &'t Tape, (part, copy): (&Laid, u64), at: At<'t>) -> At<'t> {
+        let (rows, width) = (at.rows, at.width);
+        let run = |tape: &'t Tape, x: &Var<'t>| self.again(tape, (part, copy), x);
+        let x = if self.checkpoints { tape.checkpoint(&at.x, &[], run) } else { run(tape, &at.x) };
+        At { x, rows, width }
+    }
+
+    /// The modules of a block's copy on that input.
+    fn again<'t>(&self, tape: &'t Tape, (part, copy): (&Laid, u64), x: &Var<'t>) -> Var<'t> {
+        tape.means((part.from, part.to, part.behind(copy)));
+        let output = self.through(tape, part, At { x: x.clone(), rows: self.rows, width: TowerSize::Hidden });
+        tape.means((0, 0, 0));
+        output.x
+    }
+
+    /// Runs the block of that number again.
+    pub fn recompute<'t>(&self, tape: &'t Tape, copy: usize, x: &Var<'t>) {
+        let blocks = self.parts.iter().find(|part| part.layers.iter().any(attends));
+        tape.at(OPERATIONS[0], sources::PYTORCH_AUTOGRAD);
+        if let (Some(part), Ok(copy)) = (blocks, u64::try_from(copy)) {
+            drop(self.again(tape, (part, copy), x));
+        }
+    }
+
+    /// All steps of a part; probabilities are held to its end.
+    fn through<'t>(&self, tape: &'t Tape, part: &Laid, mut at: At<'t>) -> At<'t> {
+        let _input = at.x.clone();
+        let mut beside = None;
+        for step in steps(part.layers) {
+            let (next, other) = self.step(tape, (part, None), (*step, at));
+            at = next;
+            beside = beside.or(other);
+        }
+        at
+    }
+
+    /// One step, and what it returns beside.
+    fn step<'t>(
+        &self,
+        tape: &'t Tape,
+        (part, behind): (&Laid, Option<&Laid>),
+        (step, at): (TowerStep, At<'t>),
+    ) -> (At<'t>, Option<Var<'t>>) {
+        let At { x, rows, width } = at;
+        let on = |x: Var<'t>| At { x, rows, width };
+        let next = match step {
+            TowerStep::Patches(layer) => self.patches(tape, part, layer, x),
+            TowerStep::ClassToken(layer) => self.with_class_token(tape, part, layer, on(x)),
+            TowerStep::Positions(layer) => on(self.with_positions(tape, part, layer, (x, rows))),
+            TowerStep::Norm(layer) => on(self.norm(tape, part, (layer, rows)).map_or_else(|| x.clone(), |norm| norm.run(&x))),
+            TowerStep::NormOfFirst(layer) => {
+                let first = x.clone().slice(self.form(tape, 1, width));
+                let from = tape.nodes();
+                drop(self.norm(tape, part, (layer, 1)).map(|norm| norm.run(&first)));
+                tape.abandon((from, tape.nodes()));
+                on(x)
+            }
+            TowerStep::Attention { norm, matrices } => {
+                let (x, weights) = self.attend(tape, part, (norm, matrices), (x, rows));
+                return (on(x), Some(weights).flatten());
+            }
+            TowerStep::FeedForward { norm, matrices } => on(self.feed(tape, part, (norm, matrices), (x, rows))),
+            // A convolution's planes are seen as rows, and sums with them stay in that order; their gradients do not.
+            TowerStep::OfBlock if self.of_planes => on(x.ordered(Order::Swapped)),
+            TowerStep::OfBlock | TowerStep::Typed => on(x),
+            TowerStep::WithoutFirst if self.tower.sizes.get(TowerSize::Cut) > 0 => {
+                let rows = rows.saturating_sub(1);
+                At { x: x.slice(self.form(tape, rows, width)).ordered(Order::Spread), rows, width }
+            }
+            TowerStep::WithoutFirst => on(x),
+            TowerStep::Linear(layer) => self.linear(tape, part.layer(layer), None, on(x)),
+            TowerStep::BiasedBehind(layer, bias) => {
+                let bias = behind.and_then(|behind| behind.layer(bias)).map(|(_, param)| param);
+                self.linear(tape, part.layer(layer), bias, on(x))
+            }
+            TowerStep::Function => on(match self.tower.function(TowerSize::OutAct) {
+                Some(function) => Activation::of(function).run(&x),
+                None => x,
+            }),
+            TowerStep::Pooled => {
+                let side = self.tower.pooled_side().unwrap_or(1);
+                let rows = side.saturating_mul(side);
+                let plane = x.copy().named("patches in a plane");
+                At { x: plane.pooled(self.form(tape, rows, width)), rows, width }
+            }
+            TowerStep::NormOnePlus(layer) => on(match part.layer(layer) {
+                Some((_, scale)) => Norm::one_plus(scale, self.of_rows(tape, rows)).run(&x),
+                None => x,
+            }),
+            TowerStep::Times(layer) => {
+                let format = x.dtype();
+                let x = x.for_product();
+                let x = if self.images.1 > 1 { x.copy() } else { x };
+                let At { x, rows, width } = self.linear(tape, part.layer(layer), None, on(x));
+                At { x: x.cast(format), rows, width }
+            }
+            TowerStep::Listed => on(x.listed(self.form(tape, rows, width))),
+        };
+        (next, None)
+    }
+
+    fn form(&self, tape: &Tape, rows: u64, width: TowerSize) -> Form {
+        tape.form([self.images, Dim("patches", rows), Dim(width.name(), self.tower.sizes.get(width))])
+    }
+
+    fn norm(&self, tape: &Tape, part: &Laid, (layer, rows): (u8, u64)) -> Option<Norm> {
+        let (layer, param) = part.layer(layer)?;
+        let bias = matches!(layer, TowerLayer::LayerNorm(_)).then_some(param + 1);
+        Some(Norm::of_tower(param, bias, self.of_rows(tape, rows)))
+    }
+
+    /// The shape of a norm's statistics.
+    fn of_rows(&self, tape: &Tape, rows: u64) -> Form {
+        tape.form([self.images, Dim("patches", rows), Dim("row", 1)])
+    }
+
+    /// The tower's part of an image's pixels, in the format of its weights, by a convolution.
+    fn patches<'t>(&self, tape: &'t Tape, part: &Laid, layer: u8, pixels: Var<'t>) -> At<'t> {
+        let (rows, width) = (self.tower.sizes.get(TowerSize::Patches), TowerSize::Hidden);
+        let Some((layer, weight)) = part.layer(layer) else { return At { x: pixels, rows, width } };
+        let bias = matches!(layer, TowerLayer::Linear(..)).then_some(weight + 1);
+        let format = tape.read(weight).dtype();
+        let x = pixels.cast_as(format, "pixels").patched((weight, bias), self.form(tape, rows, width));
+        let x = if self.wanting { x.wanting() } else { x };
+        At { x, rows, width }
+    }
+
+    fn with_class_token<'t>(&self, tape: &'t Tape, part: &Laid, layer: u8, at: At<'t>) -> At<'t> {
+        let Some((_, token)) = part.layer(layer) else { return at };
+        let rows = at.rows.saturating_add(1);
+        let token = tape.read(token).expand(self.form(tape, 1, at.width));
+        At { x: token.cat(at.x, self.form(tape, rows, at.width)).named("patches with their class"), rows, ..at }
+    }
+
+    fn with_positions<'t>(&self, tape: &'t Tape, part: &Laid, layer: u8, (x, rows): (Var<'t>, u64)) -> Var<'t> {
+        let Some((_, table)) = part.layer(layer) else { return x };
+        // The ids are a buffer of the tower.
+        let ids = tape.constant("positions of patches", tape.form([Dim("nothing", 0)]), DType::Int64);
+        let width = Dim(TowerSize::Hidden.name(), self.tower.sizes.get(TowerSize::Hidden));
+        let places = tape.embedding(ids, table, tape.form([Dim("patches", rows), width]));
+        x.add(places.named("embedded positions of patches")).named("embedded patches")
+    }
+
+    /// `x · Wᵀ`, and a bias.
+    fn linear<'t>(&self, tape: &'t Tape, layer: Option<(TowerLayer, Param)>, bias: Option<Param>, at: At<'t>) -> At<'t> {
+        let Some((layer, weight)) = layer else { return at };
+        let (width, bias) = match layer {
+            TowerLayer::Linear(_, _, output) => (output, Some(weight + 1)),
+            TowerLayer::Matrix(_, _, output) => (output, bias),
+            _ => return at,
+        };
+        let form = self.form(tape, at.rows, width);
+        // Of one image the rows can be read in any order.
+        let x = if self.images.1 > 1 { at.x.contiguous() } else { at.x };
+        At { x: x.linear(weight, bias, form), rows: at.rows, width }
+    }
+
+    /// Attention of what a norm makes of `x`, added to it; and the probabilities.
+    fn attend<'t>(
+        &self,
+        tape: &'t Tape,
+        part: &Laid,
+        (norm, [query, key, value, output]): (u8, [u8; 4]),
+        (x, rows): (Var<'t>, u64),
+    ) -> (Var<'t>, Option<Var<'t>>) {
+        let Some(norm) = self.norm(tape, part, (norm, rows)) else { return (x, None) };
+        let normed = norm.run(&x);
+        let of = |layer: u8, x: &Var<'t>| {
+            self.linear(tape, part.layer(layer), None, At { x: x.clone(), rows, width: TowerSize::Hidden }).x
+        };
+        let heads = |layer, name| of(layer, &normed).named(name).heads(self.heads, self.several);
+        let (q, k, v) = (heads(query, "queries"), heads(key, "keys"), heads(value, "values"));
+        let (seen, weights) = self.core.run((&q, &k, &v), &Tables::default());
+        let out = of(output, &seen);
+        drop((q, k, v, seen, normed));
+        (x.add(out).named("attention residual"), weights)
+    }
+
+    /// Two matrices and a function between, of what a norm makes of `x`, added to it.
+    fn feed<'t>(&self, tape: &'t Tape, part: &Laid, (norm, [up, down]): (u8, [u8; 2]), (x, rows): (Var<'t>, u64)) -> Var<'t> {
+        let (Some(norm), Some(function)) = (self.norm(tape, part, (norm, rows)), self.tower.function(TowerSize::Act)) else {
+            return x;
+        };
+        let normed = norm.run(&x);
+        let of = |layer: u8, x: Var<'t>| self.linear(tape, part.layer(layer), None, At { x, rows, width: TowerSize::Hidden }).x;
+        let inner = Activation::of(function).run(&of(up, normed.clone()).named("up output")).named("down input");
+        let output = of(down, inner);
+        drop(normed);
+        x.add(output).named("block output")
+    }
+}
+
+/// The steps of a part.
+fn steps(layers: &'static [TowerLayer]) -> &'static [TowerStep] {
+    let of = |layer: &TowerLayer| if let TowerLayer::Runs(steps) = layer { Some(*steps) } else { None };
+    layers.iter().find_map(of).unwrap_or(&[])
+}
+
+/// Whether a part is the tower's blocks.
+fn attends(layer: &TowerLayer) -> bool {
+    let attends = |step: &TowerStep| matches!(step, TowerStep::Attention { .. });
+    matches!(layer, TowerLayer::Runs(steps) if steps.iter().any(attends))
+}
+
+/// Whether the projector reads the output of a block.
+fn reads_a_block(parts: &[Laid]) -> bool {
+    parts.iter().flat_map(|part| steps(part.layers)).any(|step| *step == TowerStep::OfBlock)
+}
+
+/// Tokens in the tower's blocks.
+fn rows_of_blocks(tower: &Tower) -> u64 {
+    let classes = tower.parts().flat_map(|part| part.steps().unwrap_or(&[]));
+    let classes = classes.filter(|step| matches!(step, TowerStep::ClassToken(_))).count();
+    tower.sizes.get(TowerSize::Patches).saturating_add(u64::try_from(classes).unwrap_or(0))
+}

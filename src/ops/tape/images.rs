@@ -1,0 +1,113 @@
+//! Primitives of images: patches, a tower's tokens in the places of a text, and graphs that nothing reads.
+
+use super::order::Order;
+use super::primitives::Save;
+use super::state::{Grad, NONE, Node, Operand, Rule, State, at, count};
+use super::{Factors, Form, Param, Tape, Var};
+use crate::config::Dispatch;
+use crate::ops::tensor::{Dim, Shape};
+use crate::units::DType;
+
+impl Var<'_> {
+    /// A convolution whose kernel moves by its own size (`conv2d`, `conv3d`): saves input and weight. No gradient comes back to pixels,
+    /// so that its product runs once in backward.
+    pub fn patched(self, (weight, bias): (Param, Option<Param>), form: Form) -> Self {
+        let tape = self.tape;
+        let bias = bias.map(|bias| tape.weight(bias));
+        let weight = tape.weight(weight);
+        let x = self.for_product();
+        let mut state = tape.state.borrow_mut();
+        let third = bias.as_ref().map_or(Operand::NOTHING, Var::operand);
+        let node = state.node(Rule::Patched, [x.operand(), weight.operand(), third]);
+        let columns = state.last(weight.form, 0);
+        let factors = if state.factors == Factors::Weights { Factors::Once } else { Factors::Alone };
+        state.count_values(factors, form, columns);
+        state.save(node, x.storage);
+        state.save(node, weight.storage);
+        let storage = state.allocate("patches", form, x.dtype);
+        drop(state);
+        Self::made(tape, storage, form, x.dtype, node)
+    }
+
+    /// `avg_pool2d(x)`: saves its operand.
+    pub fn pooled(self, form: Form) -> Self {
+        let dtype = self.dtype;
+        self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Input, "pooled patches", (form, dtype))
+    }
+
+    /// `torch.cat(list(x))`: a copy, whose gradient is stacked again.
+    pub fn listed(self, form: Form) -> Self {
+        let dtype = self.dtype;
+        self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Nothing, "tokens of images", (form, dtype))
+    }
+
+    /// `masked_scatter(x, mask, tokens)`: the mask is saved.
+    pub fn scattered(self, tokens: Self, mask: &Self) -> Self {
+        let (tape, form, dtype) = (self.tape, self.form, self.dtype);
+        let mut state = tape.state.borrow_mut();
+        let node = state.node(Rule::Scatter, [self.operand(), tokens.operand(), Operand::NOTHING]);
+        state.save(node, mask.storage);
+        let storage = state.allocate("embedded tokens with images", form, dtype);
+        state.find_places(form);
+        drop(state);
+        Self::made(tape, storage, form, dtype, node)
+    }
+}
+
+impl State {
+    /// CUDA's kernel counts the places up to each value of the mask, which it expands (`masked_scatter__cuda` and
+    /// `launch_masked_scatter_kernel` in `aten/src/ATen/native/cuda/IndexKernel.cpp`).
+    fn find_places(&mut self, form: Form) {
+        if self.dispatch == Dispatch::Cuda {
+            let counted = self.allocate("places counted", form, DType::Int64);
+            let mask = self.allocate("mask of every value", form, DType::Mask);
+            self.release(mask);
+            self.release(counted);
+        }
+    }
+
+    /// Backward of [`Var::scattered`]: zeros in the places of the mask, then what stood there (`masked_scatter_backward`). CUDA's
+    /// `masked_select` lists the places first, by three numbers each, from a mask of every value.
+    pub(super) fn scatter_back(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
+        let [text, tokens, _] = node.operands;
+        let shape = |operand: Operand| (operand.form, operand.dtype);
+        let first = (text.node != NONE).then(|| self.fresh(shape(text), grad.order));
+        let second = (tokens.node != NONE).then(|| {
+            if self.dispatch != Dispatch::Cuda {
+                return self.fresh(shape(tokens), Order::Plain);
+            }
+            let mask = self.allocate("mask of every value", grad.form, DType::Mask);
+            let places = self.elements(tokens.form).saturating_mul(3);
+            let places = self.form(Shape::of([Dim("places", places)]));
+            let places = self.allocate("places of images", places, DType::Int64);
+            self.release(mask);
+            let made = self.fresh(shape(tokens), Order::Plain);
+            self.release(places);
+            made
+        });
+        [first, second, None]
+    }
+}
+
+impl Tape {
+    /// How many nodes the graph has by now.
+    pub fn nodes(&self) -> u32 {
+        count(self.state.borrow().nodes.len())
+    }
+
+    /// Nothing refers to the outputs of these nodes any more: what they saved is let go, and backward never comes to them.
+    pub fn abandon(&self, (from, to): (u32, u32)) {
+        let mut state = self.state.borrow_mut();
+        for node in from..to {
+            let Some(found) = state.nodes.get_mut(at(node)) else { continue };
+            let node = Node { parts: Vec::new(), grad: None, ..*found };
+            found.saves = 0;
+            state.let_go(&node);
+        }
+    }
+
+    /// So many tokens meet every query of attention from now on, where these are not those of the text; its products count so.
+    pub fn meets(&self, met: Option<(u64, Factors)>) {
+        self.state.borrow_mut().met = met;
+    }
+}

@@ -1,0 +1,162 @@
+//! Images in the texts of vision-language models: the towers' runs byte by byte, the tokens that images become, and what is refused.
+#![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
+
+use crate::support;
+
+use headroom::config::{
+    AttentionKernel, Dispatch, Images, Job, ParallelLayout, Recompute, TrainingPrecision, TrainingRun, Tuning,
+};
+use headroom::estimator::{MemoryKind, estimate, measured};
+use headroom::import::config_json;
+use headroom::ops;
+use headroom::scenario::codec::decode;
+use headroom::units::Bytes;
+use serde_json::{Value, json};
+
+const ROWS: &str = include_str!("../../data/measured/images.jsonl");
+
+fn rows() -> impl Iterator<Item = Value> {
+    ROWS.lines().map(|line| serde_json::from_str(line).expect("a row"))
+}
+
+fn number(row: &Value, path: &str) -> u64 {
+    row.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path} is in the row"))
+}
+
+fn images(row: &Value) -> Images {
+    let of = |key: &str| number(row, &format!("/run/{key}"));
+    Images { per_sequence: of("images_per_sequence"), width: of("image_width"), height: of("image_height") }
+}
+
+fn job(config: &Value, edit: impl FnOnce(&mut TrainingRun)) -> Job {
+    let model = config_json(&config.to_string()).expect("a known model").config;
+    support::training_job(&model, ParallelLayout::SINGLE, |run| {
+        run.stack = support::eager();
+        edit(run);
+    })
+}
+
+fn of_row(row: &Value) -> Job {
+    let run = &row["run"];
+    job(&row["config"], |made| {
+        let sequences = number(row, "/run/micro_batch_size");
+        (made.seq_length, made.global_batch_size, made.micro_batch_size) =
+            (number(row, "/run/seq_length"), sequences, Some(sequences));
+        made.dispatch = Dispatch::CpuTracker;
+        made.precision = match run["precision"].as_str() {
+            Some("bf16") => TrainingPrecision::Bf16Pure,
+            Some("fp32") => TrainingPrecision::Fp32,
+            _ => TrainingPrecision::AmpBf16,
+        };
+        made.attention = if run["attention"] == "eager" { AttentionKernel::Standard } else { AttentionKernel::Flash };
+        made.recompute = if run["recompute"] == "full" { Recompute::Full } else { Recompute::None };
+        made.images = images(row);
+        made.tuning = Tuning { frozen_tower: run["freeze_vision_tower"] == true, ..Tuning::FULL };
+    })
+}
+
+#[test]
+fn memory_of_images_is_what_pytorch_measures() {
+    let mut compared = 0;
+    for row in rows() {
+        let job = of_row(&row);
+        let (after_forward, peak) = measured(&job).expect("a training job of played kernels");
+        let saved = after_forward[MemoryKind::Activation.index()];
+        assert_eq!(saved.0, number(&row, "/measured/after_forward_bytes/act"), "saved activations of {}", row["id"]);
+        let total: Bytes = peak.into_iter().sum();
+        assert_eq!(total.0, number(&row, "/measured/peak_bytes/total"), "peak of {} {}", row["model"], row["id"]);
+        compared += 1;
+    }
+    assert!(compared > 50, "{compared}");
+}
+
+/// Without images a tower has no gradients, so that it makes no difference whether it is frozen.
+#[test]
+fn texts_alone_are_as_they_were() {
+    let row = rows().next().expect("a row");
+    let of = |frozen_tower| estimate(&job(&row["config"], |run| run.tuning = Tuning { frozen_tower, ..Tuning::FULL })).total();
+    assert_eq!(of(false), of(true));
+}
+
+#[test]
+fn more_images_take_more_and_a_frozen_tower_takes_less() {
+    let row = rows().next().expect("a row");
+    let of = |per_sequence, frozen_tower| {
+        estimate(&job(&row["config"], |run| {
+            (run.seq_length, run.images) = (512, Images { per_sequence, ..images(&row) });
+            run.tuning = Tuning { frozen_tower, ..Tuning::FULL };
+        }))
+        .total()
+    };
+    assert!(of(1, false) > of(0, false) && of(4, false) > of(1, false) && of(4, true) < of(4, false));
+}
+
+/// FLOPs of a tower are those of its matrices and of attention among its own patches.
+#[test]
+fn flops_of_a_tower_are_counted() {
+    let row = rows().next().expect("a row");
+    let of = |per_sequence| {
+        let job = job(&row["config"], |run| run.images = Images { per_sequence, ..images(&row) });
+        let list = ops::lower(&ops::lowering(&job));
+        (list.forward().0, list.backward().0)
+    };
+    let ((forward, backward), (texts, texts_back)) = (of(1), of(0));
+    // 16 patches and a class token of width 64 in 3 blocks with feed-forward layers of 128, from patches of 588 numbers, to a text of 256.
+    let block = 2.0 * 17.0 * (4.0 * 64.0 * 64.0 + 2.0 * 64.0 * 128.0) + 4.0 * 17.0 * 17.0 * 64.0;
+    let (patches, projector) = (2.0 * 16.0 * 588.0 * 64.0, 2.0 * 16.0 * (64.0 * 256.0 + 256.0 * 256.0));
+    assert!((forward - texts - (patches + 3.0 * block + projector)).abs() < 0.5, "{}", forward - texts);
+    // No gradient comes to pixels, nor to the last block, which nothing reads.
+    assert!((backward - texts_back - (patches + 2.0 * (2.0 * block + projector))).abs() < 0.5, "{}", backward - texts_back);
+}
+
+fn said(config: &Value, edit: impl FnOnce(&mut TrainingRun)) -> Vec<String> {
+    estimate(&job(config, edit)).blockers.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn images_that_are_not_modelled_are_refused_by_name() {
+    let row = rows().next().expect("a row");
+    let some = Images { per_sequence: 2, width: 336, height: 336 };
+    let long = said(&row["config"], |run| (run.seq_length, run.images) = (20, some));
+    assert_eq!(long, ["2 images become 16 tokens each, 32 together, which do not fit into 20 tokens"]);
+    let texts = json!({"model_type": "llama", "hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 1,
+        "num_attention_heads": 2, "vocab_size": 60});
+    let none = said(&texts, |run| run.images = some);
+    assert_eq!(none, ["no vision tower is counted in this model, so that it takes no images; set “Images per sequence” to 0"]);
+    let other =
+        said(&json!({"model_type": "mistral3", "text_config": texts, "vision_config": {"model_type": "pixtral"}}), |run| {
+            run.images = some
+        });
+    assert!(other[0].starts_with("what images take is not described for the vision tower “pixtral” of “mistral3”"), "{other:?}");
+    let compiled = said(&row["config"], |run| (run.seq_length, run.images, run.compile) = (512, some, true));
+    assert!(compiled.iter().any(|blocker| blocker.starts_with("Images are modelled with")), "{compiled:?}");
+}
+
+/// How many tokens an image becomes stands beside the answer.
+#[test]
+fn an_image_of_llava_is_576_tokens_and_one_of_gemma_3_is_256() {
+    let tokens = |config: Value| {
+        let model = config_json(&config.to_string()).expect("a known model").config;
+        let seen = model.tower.expect("a tower").seen(Images { per_sequence: 1, width: 1000, height: 800 });
+        seen.map(|seen| (seen.tokens, seen.pixels))
+    };
+    let llama = json!({"model_type": "llama"});
+    let clip = json!({"model_type": "clip_vision_model", "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24,
+        "num_attention_heads": 16, "image_size": 336, "patch_size": 14});
+    assert_eq!(tokens(json!({"model_type": "llava", "text_config": llama, "vision_config": clip})), Some((576, [336, 336])));
+    let siglip = json!({"model_type": "siglip_vision_model", "hidden_size": 1152, "intermediate_size": 4304,
+        "num_hidden_layers": 27, "num_attention_heads": 16, "image_size": 896, "patch_size": 14, "vision_use_head": false});
+    let gemma = json!({"model_type": "gemma3_text", "hidden_size": 2560});
+    let gemma = json!({"model_type": "gemma3", "text_config": gemma, "vision_config": siglip, "mm_tokens_per_image": 256});
+    assert_eq!(tokens(gemma), Some((256, [896, 896])));
+}
+
+#[test]
+fn a_link_says_what_its_images_become() {
+    let row = rows().next().expect("a row");
+    let mut scenario = decode("v1&im=3&iw=1000&ih=800&s=4096").scenario;
+    scenario.apply_imported(&config_json(&row["config"].to_string()).expect("a known model"));
+    let remarks: Vec<_> = scenario.remarks(|| None).into_iter().map(|remark| remark.text).collect();
+    let said = "Images: each of 1000 × 800 pixels is resized to 56 × 56 and becomes 16 tokens; the 3 images of a sequence take 48 of its 4096 tokens.";
+    assert!(remarks.iter().any(|text| text == said), "{remarks:?}");
+}
