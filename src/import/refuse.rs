@@ -107,7 +107,7 @@ fn from_kind(model_type: &str) -> Option<&'static str> {
         | "swin"
         | "convnext" => "a vision model's structure",
         "zamba" | "zamba2" | "rwkv" | "recurrent_gemma" | "xlstm" => "state-space or recurrent layers",
-        "mllama" | "mllama_text_model" => "cross-attention",
+        "mllama" => "cross-attention",
         _ => return None,
     };
     Some(what)

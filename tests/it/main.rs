@@ -25,6 +25,7 @@ mod models {
     mod import;
     mod oom;
     mod refused;
+    mod towers;
     mod trained_states;
 }
 

@@ -8,12 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["blip_text_model"],
     class: "BlipText",
     labels: &[("blip", "BLIP")],
-    modules: &Modules {
-        model_type: "blip_text_model",
-        choice: FamilyChoice { rank: 2108, word: "blip", label: "BLIP" },
-        registers_head_bias_twice: false,
-        ..*super::bert_generation::FAMILY.modules
-    },
+    modules: &Modules::GENERIC,
     sizes: Sizes::of([768, 3072], 12, 8, 30_524, 512),
     encoder: Some(Encoder { head_transform: true, ..Encoder::UNTYPED }),
     ties: Ties::OfText,

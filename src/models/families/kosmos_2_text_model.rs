@@ -8,14 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["kosmos_2_text_model"],
     class: "Kosmos2Text",
     labels: &[("kosmos-2", "KOSMOS-2")],
-    modules: &Modules {
-        model_type: "kosmos_2_text_model",
-        choice: FamilyChoice { rank: 2107, word: "kosmos2", label: "KOSMOS-2" },
-        norms_before_last_products: true,
-        embedding_scale: EmbeddingScale::Number,
-        shape: super::biogpt::FAMILY.modules.shape,
-        ..Modules::PLAIN
-    },
+    modules: super::bitnet::FAMILY.modules,
     older_names: true,
     heads_fill_hidden: true,
     key_value_heads: KeyValueHeads::AsQueryHeads,

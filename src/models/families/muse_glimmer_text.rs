@@ -23,6 +23,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             output_bias_as_others: true,
             ..ShapeRule::PLAIN
         }),
+        measured: Measured { written_out: false, fused_kernels: false, tensor_parallel: false },
         ..Modules::PLAIN
     },
     sizes: Sizes::of([6656, 19_968], 52, 32, 202_048, 131_072).kv(2).head(128),

@@ -7,7 +7,13 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["qwen3_omni_moe_text"],
     class: "Qwen3OmniMoeThinkerText",
     labels: &[("qwen3_omni_moe", "Qwen3-Omni MoE")],
-    modules: super::qwen3_vl_moe_text::FAMILY.modules,
+    modules: &Modules {
+        model_type: "qwen3_omni_moe_text",
+        choice: FamilyChoice { rank: 2106, word: "qwen3omnimoe", label: "Qwen3-Omni MoE" },
+        rotary_tables: RotaryTables::OfGrids,
+        measured: Modules::PLAIN.measured,
+        ..*super::qwen3_moe::FAMILY.modules
+    },
     sizes: Sizes::of([2048, 18_944], 28, 28, 3584, 32_768).kv(4),
     rounds_heads_down: true,
     window: Window::None,

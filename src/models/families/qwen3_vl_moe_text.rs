@@ -15,5 +15,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
         measured: Modules::PLAIN.measured,
         ..*super::qwen3_moe::FAMILY.modules
     },
+    sizes: Sizes::of([2048, 5632], 24, 16, 151_936, 128_000).kv(16),
+    // Its router weighs the picked experts to a sum of one, whatever the file says.
+    experts: Some(Experts { width: 1408, chosen_by: BY_STEP, ..Experts::of(60, 4) }),
     ..super::qwen3_moe::FAMILY
 };

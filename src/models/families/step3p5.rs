@@ -16,6 +16,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         other_heads_rotate_whole: false,
         experts: ExpertModules { correction_is_parameter: false, ..super::laguna::FAMILY.modules.experts },
         shape: Some(ShapeRule { other_heads: false, ..MODULES_OF_HEADS }),
+        measured: Measured { written_out: false, fused_kernels: false, tensor_parallel: false },
         ..*super::laguna::FAMILY.modules
     },
     sizes: Sizes::of([4096, 11_264], 45, 64, 128_815, 128_000).kv(8).head(128),

@@ -56,6 +56,8 @@ NEW = [
     ("glm", dict(L, pad_token_id=None), dict(SM, head_dim=64, pad_token_id=1)), ("hunyuan_v1_dense", dict(L, head_dim=128), dict(SM, head_dim=96)), ("solar_open", L, dict(SM, head_dim=64, moe_intermediate_size=256, n_routed_experts=8, num_experts_per_tok=2)), ("olmo3", L, SM),
     ("qwen2_moe", L, dict(SM, num_experts=8, num_experts_per_tok=2, moe_intermediate_size=256, shared_expert_intermediate_size=384)),
     ("bert", L, B), ("roberta", L, dict(B, type_vocab_size=1)), ("xlm-roberta", L, B), ("camembert", L, B), ("data2vec-text", L, B), ("ernie", L, B), ("megatron-bert", L, B), ("roberta-prelayernorm", L, B), ("xlm-roberta-xl", L, B),
+    ("paddleocr_vl_text", L, dict(SM, head_dim=96)), ("glm_ocr_text", L, SM), ("cosmos3_edge_text", L, dict(SM, head_dim=96)), ("muse_glimmer_text", L, dict(SM, head_dim=96)),
+    *[(kind, dict(L, **further), dict(SM, head_dim=64, moe_intermediate_size=256, num_experts_per_tok=2, **own)) for kind, further, own in (("qwen3_vl_moe_text", {}, dict(num_experts=8)), ("qwen3_omni_moe_text", {}, dict(num_experts=8)), ("step3p5", dict(num_hidden_layers=4), dict(n_routed_experts=8, share_expert_dim=128)))],
     ("qwen2_vl_text", L, SM), ("qwen3_vl_text", L, dict(SM, head_dim=96)),
     *[(kind, dict(num_hidden_layers=2, architectures=[named]), dict(B, architectures=[named], **further)) for kind, named, further in ENCODERS],
     *[(kind, dict(n_layers=2, architectures=[named]), dict(emb_dim=512, n_layers=3, n_heads=8, vocab_size=4000, max_position_embeddings=1024, architectures=[named], n_langs=languages)) for kind, named, languages in (("xlm", "XLMWithLMHeadModel", 3), ("flaubert", "FlaubertWithLMHeadModel", 1))],
@@ -195,10 +197,23 @@ CASES += [
     ("cpmant", dict(hidden_size=256, num_attention_heads=4, dim_head=32, dim_ff=512, num_hidden_layers=3, vocab_size=1000, prompt_length=8)), ("xlnet", dict(d_model=256, n_layer=3, n_head=4, d_inner=512, vocab_size=1000)),
     ("ctrl", dict(n_embd=256, dff=512, n_layer=3, n_head=4, vocab_size=1000)), ("xglm", dict(d_model=256, ffn_dim=512, num_layers=3, attention_heads=4, vocab_size=1000)), ("openai-gpt", dict(n_embd=256, n_layer=3, n_head=4, vocab_size=1000, n_positions=128)),
 ]
+# Parts for text that have no class of their own: the kind of the whole model, and its parts beside the text.
+OF_WHOLE = {
+    "qwen3_omni_moe_text": ("qwen3_omni_moe_thinker", ["model.audio_tower", "model.visual"]), "paddleocr_vl_text": ("paddleocr_vl", ["model.visual", "model.projector"]), "glm_ocr_text": ("glm_ocr", ["model.visual"]),
+    "cosmos3_edge_text": ("cosmos3_edge", ["model.visual", "model.projector"]), "step3p5": ("step3p7", ["model.vision_model", "model.multi_modal_projector"]),
+    "muse_glimmer_text": ("muse_glimmer", ["model.vision_tower", "model.vision_adapter", "model.vision_projection"]), "qwen3_vl_moe_text": ("qwen3_vl_moe", ["model.visual"]),
+}
 
 
 def built(kind, keys):
     """The model of a file; of a kind that is only ever a part for text, that part and the head of the whole model."""
+    if kind in OF_WHOLE:
+        whole, parts = OF_WHOLE[kind]
+        model = transformers.AutoModelForImageTextToText.from_config(CONFIG_MAPPING[whole](text_config=dict(keys), tie_word_embeddings=keys.get("tie_word_embeddings", False)))
+        for part in parts:
+            inside, name = part.rsplit(".", 1)
+            delattr(model.get_submodule(inside), name)
+        return model
     if kind.endswith("_vl_text") and kind not in CAUSAL:
         whole = CONFIG_MAPPING[kind.removesuffix("_text")](text_config=dict(keys), tie_word_embeddings=keys.get("tie_word_embeddings", False))
         model = transformers.AutoModelForImageTextToText.from_config(whole)

@@ -250,8 +250,9 @@ fn parts_of_unknown_names_are_left_out_by_their_key() {
         r#"{{"model_type":"granite_speech","encoder_config":{{"num_layers":2}},"projector_config":{{"num_layers":2}},{text}}}"#
     ));
     assert_eq!(speech, ["the part that encoder_config describes", "the part that projector_config describes"]);
-    let fuyu = parts(r#"{"model_type":"fuyu","text_config":{"model_type":"persimmon","hidden_size":512,"num_hidden_layers":2}}"#);
-    assert_eq!(fuyu, ["whatever a model of the kind fuyu has beside its text part"]);
+    let zebra =
+        parts(r#"{"model_type":"zebra","text_config":{"model_type":"persimmon","hidden_size":512,"num_hidden_layers":2}}"#);
+    assert_eq!(zebra, ["whatever a model of the kind zebra has beside its text part"]);
 }
 
 #[test]

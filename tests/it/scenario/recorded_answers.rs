@@ -301,6 +301,15 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=jetmoe",
     "fam=deepseek-v4",
     "fam=telechat",
+    "fam=qwen3vlmoe",
+    "fam=qwen3omnimoe",
+    "fam=paddleocrvl",
+    "fam=glmocr",
+    "fam=cosmos3edge",
+    // Its embedded tokens are normed by a norm of its own, of which 8 bytes a token are not expressed.
+    "fam=museglimmer",
+    // The tracker does not run its experts, which ask for values.
+    "fam=step3p5",
     "act=xielu",
     "opt=muon",
     "xef=native",

@@ -163,7 +163,9 @@ pub fn parameters(config: &ModelConfig) -> u64 {
     if config.position_embedding == PositionEmbedding::Learned {
         total += config.position_rows * h;
     }
-    total += norm * (u64::from(config.embedding_norm) + u64::from(config.final_norm));
+    // A norm of embedded tokens without a scale.
+    let scaled = config.family.model_type() != "muse_glimmer_text";
+    total += norm * (u64::from(config.embedding_norm && scaled) + u64::from(config.final_norm));
     if !config.tie_word_embeddings {
         total += embedding;
     }
@@ -302,7 +304,7 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
         total += if config.attention_bias { queries + 2 * keys } else { 0 };
         total += match (config.qk_norm, config.family.model_type()) {
             // None, or norms without a scale.
-            (false, _) | (true, "nanochat") => 0,
+            (false, _) | (true, "nanochat" | "muse_glimmer_text") => 0,
             // One norm over all heads at once, or a norm of its own for each head.
             (true, "olmo2" | "olmo3" | "olmo_hybrid" | "olmoe" | "flex_olmo" | "minimax_m2" | "cohere" | "stablelm") => {
                 queries + keys
@@ -316,8 +318,8 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
     let queries = a * config.head_dim;
     total += match config.family.model_type() {
         // A gate for each column, or for each head; a norm of attention's output.
-        "afmoe" => h * queries,
-        "laguna" => h * a,
+        "afmoe" | "muse_glimmer_text" => h * queries,
+        "laguna" | "step3p5" => h * a,
         "bitnet" => queries,
         "diffllama" => 4 * config.head_dim,
         _ => 0,
