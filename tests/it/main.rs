@@ -24,6 +24,7 @@ mod models {
     mod import;
     mod oom;
     mod refused;
+    mod source;
     mod trained_states;
 }
 
