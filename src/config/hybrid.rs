@@ -226,16 +226,19 @@ pub struct LayerKind {
 
 impl LayerKind {
     /// How many kinds there can be.
-    pub const COUNT: usize = 193;
+    pub const COUNT: usize = 99;
 
     /// The kind's place among all that there can be, from 0.
     pub const fn index(self) -> usize {
-        if self.unnormed {
-            // An encoder's first block, of which there is one kind.
-            return Self::COUNT - 1;
+        // An encoder beside a decoder has layers of two kinds; an encoder's first block is of one.
+        match (self.unnormed, self.source) {
+            (true, _) => Self::COUNT - 3,
+            (false, true) => Self::COUNT - if matches!(self.feed, Feed::Dense) { 2 } else { 1 },
+            (false, false) => {
+                let own = (self.keys as usize * 2 + self.mixer as usize) * 3 + self.feed as usize;
+                (own * 2 + self.other_heads as usize) * 2 + self.indexed as usize
+            }
         }
-        let before = ((self.keys as usize * 2 + self.mixer as usize) * 3 + self.feed as usize) * 2 + self.other_heads as usize;
-        (before * 2 + self.indexed as usize) * 2 + self.source as usize
     }
 }
 
@@ -406,10 +409,8 @@ mod tests {
                 for feed in [Feed::Dense, Feed::Experts, Feed::None] {
                     for other_heads in [false, true] {
                         let kind =
-                            |indexed, source| LayerKind { keys, mixer, feed, other_heads, unnormed: false, indexed, source };
-                        for indexed in [false, true] {
-                            places.extend([false, true].map(|source| kind(indexed, source).index()));
-                        }
+                            |indexed| LayerKind { keys, mixer, feed, other_heads, unnormed: false, indexed, source: false };
+                        places.extend([false, true].map(|indexed| kind(indexed).index()));
                     }
                 }
             }
@@ -423,7 +424,8 @@ mod tests {
             indexed: false,
             source: false,
         };
-        places.push(first.index());
+        let beside = |feed| LayerKind { feed, unnormed: false, source: true, ..first };
+        places.extend([first, beside(Feed::Dense), beside(Feed::Experts)].map(LayerKind::index));
         assert!(places.into_iter().eq(0..LayerKind::COUNT));
     }
 }

@@ -26,6 +26,7 @@ mod models {
     mod oom;
     mod refused;
     mod towers;
+    mod source;
     mod trained_states;
 }
 

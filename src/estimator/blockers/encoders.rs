@@ -18,7 +18,8 @@ pub(super) fn runs(job: &Job, run: &TrainingRun) -> bool {
 
 /// True for a training that an encoder beside a decoder is modelled in.
 pub(super) fn run_beside(job: &Job, run: &TrainingRun) -> bool {
-    let shares = job.layout().shards() > 1;
+    let sharding = job.layout().sharding;
+    let shares = sharding.shards_optimizer() || sharding.shards_gradients() || sharding.shards_parameters();
     let standard = job.layout().ep() == 1 && run.tuning.objective.sequences() == 1;
     runs(job, run) && standard && !shares
 }

@@ -45,7 +45,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     embedding_norm: false,
     final_norm: true,
     own_sizes: &[("num_mel_bins", 80)],
-    source: Some(SourceKeys { positions: Some((("max_source_positions", 1500), 0)), shares_words: false, ..SourceKeys::encoder(4, 6, 1536) }),
+    source: Some(SourceKeys {
+        positions: Some((("max_source_positions", 1500), 0)),
+        shares_words: false,
+        ..SourceKeys::encoder(4, 6, 1536)
+    }),
     not_looked_at: &[
         "encoder_layerdrop",
         "decoder_layerdrop",

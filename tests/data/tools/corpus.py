@@ -83,6 +83,12 @@ def line(path):
         found = keys(path)
         config = config_of(found)
         row["model_type"] = config.model_type
+        if getattr(config, "is_encoder_decoder", False) and hasattr(transformers, (found.get("architectures") or [""])[0]):
+            # A class without a head is counted with the one for text.
+            name = found["architectures"][0].replace("BartModel", "BartForConditionalGeneration")
+            with torch.device("meta"):
+                whole = count(getattr(transformers, name)(config))
+            return dict(row, text=whole, text_class=name, whole=whole, whole_class=name, left_out={})
         text_config = config.get_text_config(decoder=True)
         text = None
         try:

@@ -161,7 +161,7 @@ fn structures_that_are_not_modelled_are_named() {
         ),
         (r#"{"model_type":"albert","hidden_size":768,"num_hidden_groups":2}"#.to_owned(), "groups of shared blocks"),
         (r#"{"model_type":"modernbert","hidden_size":768,"norm_bias":true}"#.to_owned(), "norms with biases (norm_bias)"),
-        (r#"{"model_type":"t5","is_encoder_decoder":true}"#.to_owned(), "encoder beside"),
+        (r#"{"model_type":"dia","is_encoder_decoder":true}"#.to_owned(), "encoder beside"),
         (r#"{"model_type":"clip_vision_model"}"#.to_owned(), "vision"),
         (r#"{"model_type":"zebra","image_size":224,"hidden_size":768}"#.to_owned(), "images or sound (image_size)"),
         (llama_with("layer_types", r#"["full_attention","linear_attention"]"#), "\"linear_attention\" (layer_types)"),

@@ -5,6 +5,7 @@ pub mod published;
 pub mod random;
 
 mod encoder;
+mod source;
 
 use std::num::NonZeroU64;
 
@@ -152,6 +153,9 @@ pub fn parameters(config: &ModelConfig) -> u64 {
     let norm = norm_parameters(config);
     if config.encoder.is_some() {
         return encoder::parameters(config, norm, |layer| layer_parameters(config, layer, norm));
+    }
+    if config.source.is_some() {
+        return source::parameters(config, norm);
     }
     let layers: u64 = (0..config.num_hidden_layers).map(|layer| layer_parameters(config, layer, norm)).sum();
     let width = config.word_embed_proj_dim.unwrap_or(h);

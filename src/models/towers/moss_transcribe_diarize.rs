@@ -1,0 +1,52 @@
+//! `moss_transcribe_diarize` (transformers 5.23, `models/moss_transcribe_diarize`): Whisper's encoder for sound; a projector of two matrices and a norm reads some frames at once.
+
+use super::qwen2_audio::{BANDS, PLACES, SOUND_BLOCKS, THREE, follow as of_three};
+use crate::models::tower_prelude::*;
+
+fn follow(sizes: &mut TowerSizes) {
+    of_three(sizes);
+    product(sizes, MERGED, SecondHidden, 4);
+}
+
+/// Width of the frames that are read at once.
+const MERGED: TowerSize = Own4;
+
+/// `moss_transcribe_diarize`.
+pub const TOWER: TowerSpec = TowerSpec {
+    whole: &["moss_transcribe_diarize"],
+    groups: &[TowerGroup { path: "audio_config", prefix: FURTHER, kinds: &[] }],
+    keys: &[
+        stated(SecondHidden, "further_config.hidden_size", 1024),
+        stated(SecondInner, "further_config.intermediate_size", 4096),
+        stated(SecondLayers, "further_config.num_hidden_layers", 24),
+        stated(BANDS, "further_config.num_mel_bins", 80),
+        stated(PLACES, "further_config.max_source_positions", 1500),
+    ],
+    not_looked_at: &["num_attention_heads"],
+    follow,
+    modules: &TowerModules {
+        model_type: "moss_transcribe_diarize",
+        parts: &[
+            TowerPart {
+                times: One,
+                layers: &[
+                    Linear("convolution", BANDS, SecondHidden),
+                    Linear("second convolution", THREE, SecondHidden),
+                    Table("positions of sound", PLACES, SecondHidden),
+                ],
+            },
+            SOUND_BLOCKS,
+            TowerPart {
+                times: One,
+                layers: &[
+                    LayerNorm(SecondHidden),
+                    Linear("projection", MERGED, Text),
+                    Linear("second projection", Text, Text),
+                    LayerNorm(Text),
+                ],
+            },
+        ],
+        buffers: &[],
+    },
+    ..TowerSpec::PLAIN
+};

@@ -1,0 +1,104 @@
+//! Encoders beside decoders: read, trained, and refused where they are not modelled.
+#![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
+
+use headroom::config::{
+    AttentionKernel, ConfigError, DataSharding, Job, Loss, ModelConfig, ParallelLayout, Recompute, Run, ServingRun,
+};
+use headroom::estimator::{MemoryKind, estimate};
+use headroom::import::config_json;
+use headroom::ops::parameters_of;
+use headroom::scenario::{Scenario, codec};
+use headroom::units::Bytes;
+
+use crate::support;
+
+/// facebook/bart-large, but for more blocks on one side.
+const BART: &str = r#"{"model_type":"bart","architectures":["BartForConditionalGeneration"],"is_encoder_decoder":true,"d_model":1024,
+    "encoder_layers":12,"decoder_layers":6,"encoder_attention_heads":16,"decoder_attention_heads":16,"encoder_ffn_dim":4096,
+    "decoder_ffn_dim":2048,"vocab_size":50265,"max_position_embeddings":1024,"num_hidden_layers":12}"#;
+const T5: &str =
+    r#"{"model_type":"t5","architectures":["T5ForConditionalGeneration"],"d_model":512,"num_layers":6,"num_heads":8}"#;
+const WHISPER: &str = r#"{"model_type":"whisper","architectures":["WhisperForConditionalGeneration"],"d_model":384}"#;
+
+fn read(text: &str) -> ModelConfig {
+    config_json(text).expect("a known kind").config
+}
+
+fn job(model: &ModelConfig, source: Option<u64>) -> Job {
+    support::training_job(model, ParallelLayout::SINGLE, |run| {
+        (run.loss, run.seq_length, run.source_length) = (Loss::OfStack, 512, source);
+        (run.attention, run.recompute) = (AttentionKernel::Standard, Recompute::None);
+    })
+}
+
+/// Bytes of activations at the peak.
+fn saved(job: &Job) -> u64 {
+    let estimate = estimate(job);
+    assert!(estimate.blockers.is_empty(), "{:?}", estimate.blockers);
+    estimate.ledger.lines.iter().filter(|line| line.kind == MemoryKind::Activation).map(|line| line.bytes.0).sum()
+}
+
+#[test]
+fn both_sides_are_counted() {
+    for (text, parameters) in [(BART, 280_333_312), (T5, 60_506_624), (WHISPER, 37_760_640)] {
+        let model = read(text);
+        assert_eq!((parameters_of(&model), support::parameters(&model)), (parameters, parameters), "{text}");
+    }
+    let model = read(BART);
+    assert_eq!((model.num_hidden_layers, model.source.map(|source| source.layers)), (18, Some(12)));
+}
+
+#[test]
+fn a_longer_source_is_saved_too_and_the_encoders_frames_are_always_as_many() {
+    for text in [BART, T5] {
+        let model = read(text);
+        let [as_long, same, longer] = [None, Some(512), Some(900)].map(|source| saved(&job(&model, source)));
+        assert_eq!(as_long, same);
+        assert!(longer > as_long * 5 / 4, "{longer} and {as_long}");
+    }
+    let model = read(WHISPER);
+    assert_eq!(saved(&job(&model, None)), saved(&job(&model, Some(700))));
+}
+
+#[test]
+fn an_encoder_beside_a_decoder_is_trained_on_ranks_that_share_nothing_and_not_served() {
+    let model = read(BART);
+    let served =
+        Job::new(model.clone(), Run::Serving(ServingRun::plain()), ParallelLayout::SINGLE, support::cluster(Bytes(Bytes::GIB)));
+    assert_eq!(served.err(), Some(ConfigError::OnlyTrained));
+    let blocked = |layout| {
+        let job = support::training_job(&model, layout, |run| run.loss = Loss::OfStack);
+        estimate(&job).blockers.iter().any(|blocker| blocker.to_string().contains("encoder beside its decoder"))
+    };
+    assert!(!blocked(support::layout(1, 1, 4, DataSharding::NOTHING)));
+    assert!(blocked(support::layout(2, 1, 1, DataSharding::NOTHING)) && blocked(support::layout(1, 2, 1, DataSharding::NOTHING)));
+}
+
+#[test]
+fn what_is_counted_alone_says_so_and_biases_of_distances_ask_for_written_attention() {
+    let told = |text: &str, words: &str, edit: fn(&mut headroom::config::TrainingRun)| {
+        let job = support::training_job(&read(text), ParallelLayout::SINGLE, |run| {
+            run.loss = Loss::OfStack;
+            edit(run);
+        });
+        estimate(&job).blockers.iter().any(|blocker| blocker.to_string().contains(words))
+    };
+    let led = r#"{"model_type":"led","d_model":1024}"#;
+    assert!(told(led, "counted alone", |_| {}));
+    let written = |run: &mut headroom::config::TrainingRun| {
+        (run.attention, run.recompute) = (AttentionKernel::Standard, Recompute::None);
+    };
+    assert!(told(T5, "which all blocks share", |run| run.attention = AttentionKernel::Flash));
+    assert!(!told(T5, "which all blocks share", written));
+}
+
+#[test]
+fn both_sides_are_read_back_from_a_link() {
+    for text in [BART, T5, WHISPER] {
+        let imported = config_json(text).expect("a known kind");
+        let mut scenario = Scenario::default();
+        scenario.apply_imported(&imported);
+        let again = codec::decode(&codec::encode(&scenario)).scenario;
+        assert_eq!(again.model_config(), imported.config);
+    }
+}

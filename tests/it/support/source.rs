@@ -1,0 +1,43 @@
+//! Parameters of encoders beside decoders, from their fields alone.
+
+use headroom::config::{MlpKind, ModelConfig, PositionEmbedding};
+
+/// A linear layer.
+fn linear(from: u64, to: u64, bias: bool) -> u64 {
+    from * to + if bias { to } else { 0 }
+}
+
+/// Both sides with their ends; `norm` gives the parameters of a norm of the model's width.
+pub fn parameters(config: &ModelConfig, norm: u64) -> u64 {
+    let Some(source) = config.source else { return 0 };
+    let (h, v, kind) = (config.hidden_size, config.vocab_size, config.family.model_type());
+    let sound = kind == "whisper";
+    let attention = |heads: u64, keys: u64, d: u64, seen: u64| {
+        let (wide, narrow, bias) = (heads * d, keys * d, config.attention_bias);
+        linear(h, wide, bias)
+            + linear(seen, narrow, bias && !sound)
+            + linear(seen, narrow, bias)
+            + linear(wide, h, config.attention_output_bias)
+    };
+    let feed = |inner: u64| {
+        let up = linear(h, inner, config.mlp_bias);
+        up + if config.mlp == MlpKind::Gated { up } else { 0 } + linear(inner, h, config.mlp_bias)
+    };
+    let own = attention(config.num_attention_heads, config.num_key_value_heads, config.head_dim, h);
+    let decoder = 2 * own + feed(config.intermediate_size) + 3 * norm;
+    let of_source = attention(source.num_attention_heads, source.num_key_value_heads, source.head_dim, h);
+    let encoder = of_source + feed(source.intermediate_size) + 2 * norm;
+    let mut total = source.layers * encoder + (config.num_hidden_layers - source.layers) * decoder;
+    total += h * (v + source.vocab_size + source.idle_vocab_size);
+    total += if config.tie_word_embeddings { 0 } else { v * h };
+    if config.position_embedding == PositionEmbedding::Learned {
+        total += h * (config.position_rows + source.position_rows);
+    }
+    total += 2 * norm * (u64::from(config.embedding_norm) + u64::from(config.final_norm));
+    total
+        + match kind {
+            "t5" | "mt5" => source.own[0] * (config.num_attention_heads + source.num_attention_heads),
+            "whisper" => linear(3 * source.own[0], h, true) + linear(3 * h, h, true),
+            _ => 0,
+        }
+}
