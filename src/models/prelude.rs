@@ -2,7 +2,9 @@
 
 pub(super) use super::counted::*;
 pub(super) use super::gguf::Gguf;
-pub(super) use super::keys::{Attends, DECODER, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys, States, Ties};
+pub(super) use super::keys::{
+    Attends, DECODER, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys, States, Ties,
+};
 pub(super) use super::spec::{
     ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, LEARNED, Latent, Norms, Only, Otherwise, Positions, Sizes,
     Window,

@@ -125,7 +125,20 @@ impl Attention {
         let (shapes, several) = (build.shapes, [heads.1 > 1, kv.1 > 1]);
         let rows = [heads, kv].map(|heads| tape.form([with.b(), with.s(), heads, d]));
         let scaled = modules.scales_queries;
-        Self { projection, output, norms, rotation, core, ordered: modules.orders_heads, scaled, shapes, several, rows, names, states: of_keys.shapes.hidden }
+        Self {
+            projection,
+            output,
+            norms,
+            rotation,
+            core,
+            ordered: modules.orders_heads,
+            scaled,
+            shapes,
+            several,
+            rows,
+            names,
+            states: of_keys.shapes.hidden,
+        }
     }
 
     /// Queries of `x`, keys and values of `seen`, all `[b, s, heads · d]`, and what they are slices of.

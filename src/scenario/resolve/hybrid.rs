@@ -114,14 +114,18 @@ pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
     let serves = scenario.mode() == Mode::Serve;
     let (is_refused, message, way_out, mode) = if serves {
         let message = match model.encoder {
-            _ if model.source.is_some() => "This model is a decoder beside an encoder. Serving both is not modelled here; training them is.",
+            _ if model.source.is_some() => {
+                "This model is a decoder beside an encoder. Serving both is not modelled here; training them is."
+            }
             Some(encoder) if encoder.is_decoder && !model.family.modules().encoder.trains => {
                 "Of this model the parameters are counted alone: what serving it takes is not modelled here, and neither is training it."
             }
             Some(encoder) if encoder.is_decoder => {
                 "This decoder is made of an encoder's modules. Serving it is not modelled here; training it is."
             }
-            _ => "This model is an encoder: it reads whole texts and writes none. Serving it is not modelled here; training it is.",
+            _ => {
+                "This model is an encoder: it reads whole texts and writes none. Serving it is not modelled here; training it is."
+            }
         };
         (model.encoder.is_some() || model.source.is_some(), message, "Train it", Mode::Train)
     } else {
