@@ -12,7 +12,7 @@ use headroom::ops::parameters_of;
 use serde::Deserialize;
 
 /// The default file of one kind.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct Kind {
     task: String,
     kind: String,
@@ -39,6 +39,13 @@ fn kinds() -> Vec<Kind> {
     let packed = fs::read(path("tests/data/kinds.jsonl.zz")).expect("a file");
     flate2::read::ZlibDecoder::new(packed.as_slice()).read_to_string(&mut text).expect("a text");
     text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+}
+
+/// The kinds, each once: the decoder of a model with an encoder is listed with its model.
+fn kinds_of_whole_models() -> Vec<Kind> {
+    let (text, others): (Vec<_>, Vec<_>) = kinds().into_iter().partition(|kind| kind.task == "causal");
+    let is_part = |kind: &Kind| others.iter().any(|other| other.kind == kind.kind);
+    text.into_iter().filter(|kind| !is_part(kind)).chain(others.iter().map(Kind::clone)).collect()
 }
 
 /// Why a kind is refused, in a few words.
@@ -71,7 +78,7 @@ fn table(rows: &[(String, String, String)]) -> String {
 /// The whole page, and how many kinds are read exactly.
 fn page() -> (String, usize) {
     let (mut refused, mut in_part, mut exact) = (Vec::new(), Vec::new(), 0);
-    for kind in kinds() {
+    for kind in kinds_of_whole_models() {
         match config_json(&kind.config.to_string()) {
             Err(problem) => refused.push((kind.task, kind.kind, reason(&problem))),
             Ok(imported) => match doubts(&imported) {
