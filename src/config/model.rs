@@ -222,7 +222,11 @@ impl ModelConfig {
     /// Assumes transformers 5.23's modules.
     #[must_use]
     pub fn family_of_shape(&self) -> Family {
-        let fits = self.family.modules().shape.is_none_or(|rule| rule.fits(self));
+        let own = self.family.modules();
+        // Modules of which the parameters are counted alone say of no other shape what it has.
+        let counted = own.shape.is_none() && !own.encoder.trains;
+        let has_ends = self.encoder.is_some() || self.source.is_some();
+        let fits = own.shape.map_or(!counted || has_ends, |rule| rule.fits(self));
         if fits { self.family } else { GENERIC }
     }
 

@@ -191,8 +191,14 @@ impl Modules {
     };
 
     /// The modules of a decoder of which attention and further parts are counted alone.
-    pub const COUNTED: Self =
-        Self { encoder: EncoderModules::COUNTED, tensor_plan: None, takes_prefix: false, shape: None, ..Self::PLAIN };
+    pub const COUNTED: Self = Self {
+        encoder: EncoderModules::COUNTED,
+        tensor_plan: None,
+        takes_prefix: false,
+        shape: None,
+        measured: Measured { written_out: false, ..Self::PLAIN.measured },
+        ..Self::PLAIN
+    };
 
     /// The modules that are assumed for a decoder of no known family, of whatever shape.
     pub const GENERIC: Self = Self {

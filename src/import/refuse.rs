@@ -94,9 +94,6 @@ fn class(file: &Object, predicts_masked: bool) -> Option<String> {
 fn from_kind(model_type: &str) -> Option<&'static str> {
     let what = match model_type {
         "bailing_hybrid" => "layers of linear attention",
-        "t5" | "mt5" | "umt5" | "bart" | "mbart" | "pegasus" | "marian" | "whisper" | "m2m_100" | "led" => {
-            "an encoder beside its decoder"
-        }
         "vit"
         | "clip"
         | "clip_vision_model"

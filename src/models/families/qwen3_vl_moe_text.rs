@@ -13,10 +13,13 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 133, word: "qwen3vlmoe", label: "Qwen3-VL MoE" },
         rotary_tables: RotaryTables::OfGrids,
         measured: Modules::PLAIN.measured,
-        ..*super::qwen3_moe::FAMILY.modules
+        mask_for_each_kind: false,
+        shape: Some(ShapeRule { experts: ExpertsRule::Always, ..ShapeRule::PLAIN }),
+        ..*super::qwen3::FAMILY.modules
     },
     sizes: Sizes::of([2048, 5632], 24, 16, 151_936, 128_000).kv(16),
     // Its router weighs the picked experts to a sum of one, whatever the file says.
     experts: Some(Experts { width: 1408, chosen_by: BY_STEP, ..Experts::of(60, 4) }),
-    ..super::qwen3_moe::FAMILY
+    window: Window::AllIfUsed,
+    ..super::qwen3::FAMILY
 };

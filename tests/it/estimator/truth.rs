@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use headroom::config::{DataSharding, Dispatch, GENERIC, Job, ModelConfig, ParallelLayout, Recompute, Stack, TrainingPrecision};
+use headroom::config::{
+    DataSharding, Dispatch, Family, GENERIC, Job, ModelConfig, ParallelLayout, Recompute, Stack, TrainingPrecision,
+};
 use headroom::estimator::{Certainty, MemoryKind, estimate, measured};
 use headroom::ops;
 use headroom::units::Bytes;
@@ -85,7 +87,9 @@ fn exact_is_what_was_measured() {
         .map(|model| (model.family.model_type(), ModelConfig { num_hidden_layers: 2, ..model }))
         .filter(|(_, model)| !model.is_only_served())
         .collect();
-    for family in headroom::models::families() {
+    // The code of one is no part of the library, and of some the parameters are counted alone.
+    let plays = |family: &Family| family.model_type() != "telechat" && !family.modules().encoder.counts_attention;
+    for family in headroom::models::families().filter(plays) {
         let model = models.get(family.model_type()).expect("a row of every family");
         for kernels in [support::eager(), support::fused()] {
             let expected =
