@@ -1,8 +1,7 @@
 //! Parts of models that some trainings are not modelled with.
 
 use super::{
-    ENCODER_COUNTED, ENCODER_ELSEWHERE, ENCODER_RUNS_ONCE, FrameworkRule, INDEXED_BY_MASKS, LAYERS_ELSEWHERE, SOURCE_BIASED,
-    SOURCE_COUNTED, SOURCE_ELSEWHERE, STATES_OTHERWISE, STREAMS_IN_STAGES, STREAMS_TUNED, encoders, towers,
+    FrameworkRule, INDEXED_BY_MASKS, LAYERS_ELSEWHERE, STATES_OTHERWISE, STREAMS_IN_STAGES, STREAMS_TUNED, encoders, towers,
 };
 use crate::config::{AttentionKernel, EmbeddedParts, Job, Objective, Recompute, TrainingRun};
 use crate::sources;
@@ -22,14 +21,14 @@ pub(super) fn forbidden(job: &Job, run: &TrainingRun, forbid: &mut Forbid<'_>) {
     let is_encoder = model.encoder.is_some();
     forbid(model.has_parts_of_its_own() && !run.stack.is_played(), &|| Some(&LAYERS_ELSEWHERE));
     forbid(model.indexer().is_some() && run.attention == AttentionKernel::Flash, &|| Some(&INDEXED_BY_MASKS));
-    forbid(is_encoder && !encoders::runs(job, run), &|| Some(&ENCODER_ELSEWHERE));
-    forbid(is_encoder && !encoders::runs_again(job, run), &|| Some(&ENCODER_RUNS_ONCE));
-    forbid(is_encoder && !model.family.modules().encoder.trains, &|| Some(&ENCODER_COUNTED));
-    forbid(model.source.is_some() && !encoders::run_beside(job, run), &|| Some(&SOURCE_ELSEWHERE));
+    forbid(is_encoder && !encoders::runs(job, run), &|| Some(&encoders::ENCODER_ELSEWHERE));
+    forbid(is_encoder && !encoders::runs_again(job, run), &|| Some(&encoders::ENCODER_RUNS_ONCE));
+    forbid(is_encoder && !model.family.modules().encoder.trains, &|| Some(&encoders::ENCODER_COUNTED));
+    forbid(model.source.is_some() && !encoders::run_beside(job, run), &|| Some(&encoders::SOURCE_ELSEWHERE));
     let written = run.attention == AttentionKernel::Standard && run.recompute == Recompute::None;
     let biased = model.family.modules().encoder.embedding == EmbeddedParts::WithBiases;
-    forbid(model.source.is_some() && biased && !written, &|| Some(&SOURCE_BIASED));
-    forbid(model.source.is_some() && !model.family.modules().encoder.trains, &|| Some(&SOURCE_COUNTED));
+    forbid(model.source.is_some() && biased && !written, &|| Some(&encoders::SOURCE_BIASED));
+    forbid(model.source.is_some() && !model.family.modules().encoder.trains, &|| Some(&encoders::SOURCE_COUNTED));
     forbid(model.shares_blocks() && layout.sharding.shards_parameters(), &|| Some(&SHARED_IN_SHARDS));
     forbid(model.tower.is_some() && !towers::are_held(job, run), &|| Some(&towers::NOT_HELD));
     forbid(!towers::see(job, run), &|| Some(&towers::ELSEWHERE));
