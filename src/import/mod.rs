@@ -140,7 +140,8 @@ pub fn config_json_as_generic(text: &str) -> Result<Imported, ImportError> {
 }
 
 fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
-    let file = opened(parse(text)?);
+    let parsed = opened(parse(text)?);
+    let file = source::joined(&parsed).unwrap_or(parsed);
     let nested = ["text_config", "llm_config", "language_config", "llm_cfg"].iter().find_map(|key| match file.get(*key) {
         Some(Value::Object(object)) => Some(object),
         _ => None,

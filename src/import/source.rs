@@ -4,7 +4,7 @@ use super::ImportError;
 use super::decoder::{LAYERS, named_activation};
 use super::encoder::own_size;
 use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of, whole};
-use super::value::Value;
+use super::value::{Object, Value};
 use crate::config::{MlpKind, ModelConfig, OWN_SIZES, Source};
 use crate::models::FamilySpec;
 
@@ -27,8 +27,9 @@ pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
     let intermediate_size = size(keys.inner, MAX_SIZE, config.intermediate_size)?;
     let positions = keys.positions.map(|(key, more)| Ok(size(Some(key), MAX_POSITIONS, 0)?.saturating_add(more)));
     let vocab_size = size(keys.vocab, MAX_SIZE, 0)?;
-    let hidden_size = config.hidden_size;
-    let head_dim = if keys.heads_of_decoder { config.head_dim } else { head_dim_of(hidden_size, heads)? };
+    let hidden_size = size(keys.hidden, MAX_SIZE, config.hidden_size)?;
+    let of_heads = if keys.heads_of_decoder { config.head_dim } else { head_dim_of(hidden_size, heads)? };
+    let head_dim = size(keys.head, MAX_SIZE, of_heads)?;
     let mut own = [0; OWN_SIZES];
     for (size, (key, default)) in own.iter_mut().zip(kind.own_sizes) {
         *size = own_size(file, key, *default)?;
@@ -73,6 +74,21 @@ fn class_of<'a>(file: &'a Reader<'_>) -> Option<&'a str> {
         },
         _ => None,
     }
+}
+
+/// The keys of a file that has a group for each side: those of the decoder, and beside them those of the encoder.
+pub(super) fn joined(file: &Object) -> Option<Object> {
+    let Some(Value::Text(kind)) = file.get("model_type") else { return None };
+    crate::models::of(kind)?.source.filter(|keys| keys.in_groups)?;
+    let (Some(Value::Object(encoder)), Some(Value::Object(decoder))) = (file.get("encoder"), file.get("decoder")) else {
+        return None;
+    };
+    let mut keys = decoder.clone();
+    keys.extend(encoder.iter().map(|(key, value)| (format!("encoder.{key}"), value.clone())));
+    for key in ["model_type", "architectures", "tie_word_embeddings", "is_encoder_decoder"] {
+        keys.extend(file.get(key).map(|value| (key.to_owned(), value.clone())));
+    }
+    Some(keys)
 }
 
 /// Blocks of a decoder that is as deep as its encoder where the file does not say how deep it is.

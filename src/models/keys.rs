@@ -9,6 +9,9 @@ pub(crate) type Key = (&'static str, u64);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SourceKeys {
     pub layers: Key,
+    pub hidden: Option<Key>,
+    /// Width of a head.
+    pub head: Option<Key>,
     pub heads: Option<Key>,
     pub key_heads: Option<Key>,
     pub inner: Option<Key>,
@@ -26,6 +29,8 @@ pub(crate) struct SourceKeys {
     pub shares_words: bool,
     /// The head is tied whatever the file says; one that says no leaves the output unscaled alone.
     pub always_tied: bool,
+    /// The file has a group of keys for each side: those of the encoder's stand beside the decoder's, as `encoder.hidden_size`.
+    pub in_groups: bool,
     /// Sets what follows from other sizes.
     pub finish: fn(&mut ModelConfig),
 }
@@ -35,6 +40,8 @@ impl SourceKeys {
     pub const fn of(layers: Key) -> Self {
         Self {
             layers,
+            hidden: None,
+            head: None,
             heads: None,
             key_heads: None,
             inner: None,
@@ -45,6 +52,7 @@ impl SourceKeys {
             feed_forward: "",
             shares_words: true,
             always_tied: false,
+            in_groups: false,
             finish: |_| {},
         }
     }

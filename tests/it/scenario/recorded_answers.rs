@@ -365,6 +365,7 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=seamlessm4t",
     "fam=minimax",
     "fam=lfm3",
+    "fam=t5gemma",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left

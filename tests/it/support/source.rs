@@ -36,7 +36,24 @@ pub fn parameters(config: &ModelConfig, norm: u64) -> u64 {
     total += 2 * norm * (u64::from(config.embedding_norm) + u64::from(config.final_norm));
     total
         + match kind {
-            "t5" | "mt5" => source.own[0] * (config.num_attention_heads + source.num_attention_heads),
+            "t5" | "mt5" | "longt5" => source.own[0] * (config.num_attention_heads + source.num_attention_heads),
+            "pop2piano" => source.own[0] * (config.num_attention_heads + source.num_attention_heads) + source.own[1] * h,
+            "umt5" => {
+                let decoder = (config.num_hidden_layers - source.layers) * config.num_attention_heads;
+                source.own[0] * (decoder + source.layers * source.num_attention_heads)
+            }
+            "switch_transformers" => {
+                let tables = source.own[0] * (config.num_attention_heads + source.num_attention_heads);
+                tables + source.own[4] * source.own[1] * h + source.own[5] * 2 * config.intermediate_size * h
+            }
+            "nllb-moe" => {
+                let experts = |blocks: u64, further: u64, inner: u64| blocks * source.own[0] * h + further * (feed(inner));
+                experts(source.own[3], source.own[4], source.intermediate_size)
+                    + experts(source.own[5], source.own[6], config.intermediate_size)
+            }
+            "led" => source.layers * 3 * linear(h, h, true),
+            "pegasus_x" => source.own[0] * h + source.layers * norm,
+            "prophetnet" => source.own[0] * h + (config.num_hidden_layers - source.layers) * linear(h, source.own[2], true),
             "whisper" => linear(3 * source.own[0], h, true) + linear(3 * h, h, true),
             _ => 0,
         }

@@ -57,4 +57,40 @@ fields! { $
     NumDecoderHeads("num-decoder-attention-heads", "num_decoder_attention_heads", "Decoder: heads").whole(1..=SIZE).step(1).of_file(),
     /// Every so many-th block of the encoder has experts.
     EncoderSparseStep("encoder-sparse-step", "encoder_sparse_step", "Encoder: experts in every").whole(1..=10_000).step(1).of_file(),
+    /// The encoder of sound: width.
+    SoundHiddenDim("vision-config.hidden-dim", "vision_config.hidden_dim", "Sound: width").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder of sound: feed-forward factor.
+    SoundFeedforwardMult("vision-config.feedforward-mult", "vision_config.feedforward_mult", "Sound: feed-forward factor").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder of sound: layers.
+    SoundNumLayers("vision-config.num-layers", "vision_config.num_layers", "Sound: layers").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder of sound: width of a head.
+    SoundDimHead("vision-config.dim-head", "vision_config.dim_head", "Sound: width of a head").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder of sound: numbers of a frame.
+    SoundInputDim("vision-config.input-dim", "vision_config.input_dim", "Sound: numbers of a frame").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder of sound: longest distance.
+    SoundMaxPosEmb("vision-config.max-pos-emb", "vision_config.max_pos_emb", "Sound: longest distance").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder of sound: convolution's factor.
+    SoundConvExpansionFactor("vision-config.conv-expansion-factor", "vision_config.conv_expansion_factor", "Sound: convolution's factor").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder of sound: places of the convolution.
+    SoundConvKernelSize("vision-config.conv-kernel-size", "vision_config.conv_kernel_size", "Sound: places of the convolution").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder of sound: classes of sounds.
+    SoundOutputDim("vision-config.output-dim", "vision_config.output_dim", "Sound: classes of sounds").whole(1..=SIZE).step(1).of_file(),
+    /// Sound: frames of a window.
+    SoundWindowSize("window-size", "window_size", "Sound: frames of a window").whole(1..=SIZE).step(1).of_file(),
+    /// Sound: frames of a query.
+    SoundDownsampleRate("downsample-rate", "downsample_rate", "Sound: frames of a query").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder beside the decoder: width.
+    EncHidden("encoder.hidden-size", "encoder.hidden_size", "Encoder: width").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder beside the decoder: heads.
+    EncHeads("encoder.num-attention-heads", "encoder.num_attention_heads", "Encoder: heads").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder beside the decoder: key/value heads.
+    EncKeyHeads("encoder.num-key-value-heads", "encoder.num_key_value_heads", "Encoder: key/value heads").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder beside the decoder: width of a head.
+    EncHead("encoder.head-dim", "encoder.head_dim", "Encoder: width of a head").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder beside the decoder: feed-forward width.
+    EncInner("encoder.intermediate-size", "encoder.intermediate_size", "Encoder: feed-forward width").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder beside the decoder: words.
+    EncWords("encoder.vocab-size", "encoder.vocab_size", "Encoder: words").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder beside the decoder: layers.
+    EncLayers("encoder.num-hidden-layers", "encoder.num_hidden_layers", "Encoder: layers").whole(1..=SIZE).step(1).of_file(),
 }
