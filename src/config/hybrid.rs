@@ -28,6 +28,12 @@ pub enum MixerKind {
     Minimax,
     /// `Lfm2ShortConv`: a gated convolution over a few tokens.
     Lfm2,
+    /// `RecurrentGemmaRecurrentBlock`: a gated linear recurrence of every channel.
+    RgLru,
+    /// `RwkvSelfAttention`, and what `RwkvFeedForward` has beside a feed-forward layer: weighted sums of every channel.
+    Rwkv,
+    /// `xLSTMLayer`: a matrix of every head, with gates in the exponent.
+    Mlstm,
 }
 
 /// What some layers have in place of attention, or beside it: a state of fixed size instead of keys and values of every token.
@@ -69,8 +75,8 @@ impl Mixer {
     /// Channels of the convolution, whose last tokens are kept.
     pub const fn conv_dim(&self) -> u64 {
         match self.kind {
-            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba | MixerKind::Lfm2 => self.inner(),
-            MixerKind::Minimax => 0,
+            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba | MixerKind::Lfm2 | MixerKind::RgLru => self.inner(),
+            MixerKind::Minimax | MixerKind::Rwkv | MixerKind::Mlstm => 0,
             _ => self.inner().saturating_add(self.keys().saturating_mul(2)),
         }
     }

@@ -272,6 +272,11 @@ fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Result<u64, I
         file.implied("intermediate_size", &width, "expansion_ratio × hidden_size.");
         return Ok(width);
     }
+    if let InnerWidth::Factor(default) = kind.inner {
+        let width = super::states::multiple(file, "ffn_proj_factor", default, hidden);
+        file.without_effect(&["ffn_proj_factor", "ffn_round_up_to_multiple_of"]);
+        return file.size_or_derived(&["intermediate_size"], width, "ffn_proj_factor × hidden_size, rounded up.");
+    }
     let four_times = hidden.saturating_mul(4);
     let names = match kind.inner {
         InnerWidth::Stated(names) | InnerWidth::RatioOrStated(names) => names,
@@ -280,7 +285,7 @@ fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Result<u64, I
             file.tell("inner_width", &(both / 2), How::Derived, "Gate and up are each half as wide as the file says.");
             return Ok((both / 2).max(1));
         }
-        InnerWidth::FourTimes | InnerWidth::RatioOrFourTimes => {
+        InnerWidth::Factor(_) | InnerWidth::FourTimes | InnerWidth::RatioOrFourTimes => {
             file.implied("intermediate_size", &four_times, "4 × hidden_size.");
             return Ok(four_times);
         }

@@ -169,6 +169,16 @@ fn rule(file: &mut Reader<'_>, attends: Attends, count: u64) -> Result<Vec<bool>
             let chosen = periodic(file, ["attn_layer_period", "attn_layer_offset"], [8, 4])?;
             all(&chosen)
         }
+        Attends::InTurn => {
+            let turn: Vec<bool> = match file.peek("block_types") {
+                Some(Value::List(words)) if !words.is_empty() => {
+                    words.iter().map(|word| matches!(word, Value::Text(word) if word == "attention")).collect()
+                }
+                _ => vec![false, false, true],
+            };
+            file.done_with(&["block_types"]);
+            turn.iter().copied().cycle().zip(0..count).map(|(attends, _)| attends).collect()
+        }
         Attends::Where(attends) => all(&attends),
         Attends::Listed { otherwise } => {
             let layers = INDICES.iter().find_map(|key| match file.peek(key) {

@@ -162,6 +162,10 @@ fn hybrid_pattern(file: &mut Reader<'_>) -> Option<Vec<bool>> {
 /// The window's width; a key that is there but null switches it off.
 fn window(file: &mut Reader<'_>, default: u64) -> Result<Option<u64>, ImportError> {
     const KEY: &str = "sliding_window";
+    if let Some(stated) = file.optional(&["attention_window_size"], MAX_POSITIONS)? {
+        file.asks(KEY, Value::Whole(stated), true);
+        return Ok(Some(stated));
+    }
     if file.has(KEY) {
         return match file.peek(KEY) {
             Some(Value::Whole(0) | Value::Bool(false)) => {

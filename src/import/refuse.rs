@@ -103,7 +103,7 @@ fn from_kind(model_type: &str) -> Option<&'static str> {
         | "dinov2"
         | "swin"
         | "convnext" => "a vision model's structure",
-        "zamba" | "zamba2" | "rwkv" | "recurrent_gemma" | "xlstm" => "state-space or recurrent layers",
+        "zamba" | "zamba2" => "state-space or recurrent layers",
         "mllama" => "cross-attention",
         _ => return None,
     };

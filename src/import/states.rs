@@ -16,7 +16,9 @@ const HEAD_ALONE: &[&str] = &["head_dim"];
 const KEY_HEADS: &[&str] = &["linear_num_key_heads", "mamba_n_groups", "n_groups"];
 const KEY: &[&str] = &["linear_key_head_dim", "mamba_d_state", "ssm_state_size", "state_size"];
 const CHUNK: &[&str] = &["mamba_chunk_size", "chunk_size"];
-const KERNEL: &[&str] = &["linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel", "conv_L_cache"];
+const KERNEL: &[&str] = &["linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel", "conv_L_cache", "conv1d_width"];
+/// Names of a state's width where it is stated as a whole.
+const WIDTH: &[&str] = &["mamba_d_ssm", "lru_width", "attention_hidden_size"];
 
 /// The state of the layers that keep one.
 pub(super) fn mixer(
@@ -61,7 +63,7 @@ pub(super) fn mixer(
                 head_dim: config.head_dim,
                 num_key_heads: config.num_attention_heads,
                 state_size: config.head_dim,
-                chunk_size: file.size_or(&["block_size"], MAX_SIZE, 256)?,
+                chunk_size: file.size_or(&["mamba_chunk_size", "block_size"], MAX_SIZE, 256)?,
                 ..mixer
             };
         }
@@ -71,6 +73,7 @@ pub(super) fn mixer(
             let rank = states.names(&["mamba_dt_rank", "time_step_rank"]);
             mixer.time_step_rank = unless_auto(file, &rank, hidden.div_ceil(16))?;
         }
+        MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => recurrences(file, states, config, &mut mixer)?,
         MixerKind::KimiLinear => {
             mixer.num_heads = file.size_or(&states.names(HEADS), MAX_SIZE, of_kimi("num_heads", heads))?;
             mixer.head_dim = file.size_or(&["linear_value_head_dim", "linear_head_dim"], MAX_SIZE, of_kimi("head_dim", head))?;
@@ -81,6 +84,28 @@ pub(super) fn mixer(
         }
     }
     Ok(mixer)
+}
+
+/// Sizes of recurrences of channels, and of matrices of heads.
+fn recurrences(file: &mut Reader<'_>, states: States, config: &ModelConfig, mixer: &mut Mixer) -> Result<(), ImportError> {
+    let (hidden, heads) = (config.hidden_size, states.sizes[0]);
+    if states.kind == MixerKind::Mlstm {
+        mixer.num_heads = file.size_or(&["linear_num_value_heads", "num_heads"], MAX_SIZE, heads)?;
+        mixer.num_key_heads = mixer.num_heads;
+        let width = |file: &Reader<'_>, factor, default| multiple(file, factor, default, hidden) / mixer.num_heads.max(1);
+        let (keys, values) = (width(file, "qk_dim_factor", 0.5), width(file, "v_dim_factor", 1.0));
+        file.without_effect(&["qk_dim_factor", "v_dim_factor"]);
+        mixer.state_size = file.size_or_derived(&["linear_key_head_dim"], keys.max(1), "From qk_dim_factor.")?;
+        mixer.head_dim = file.size_or_derived(&["linear_value_head_dim"], values.max(1), "From v_dim_factor.")?;
+        return Ok(());
+    }
+    mixer.num_heads = file.size_or_derived(WIDTH, hidden, "As wide as the model.")?;
+    if states.kind == MixerKind::RgLru {
+        // Its gates are matrices of each of attention's heads.
+        let blocks = config.num_attention_heads.max(1);
+        (mixer.num_heads, mixer.num_key_heads, mixer.head_dim) = (blocks, blocks, (mixer.num_heads / blocks).max(1));
+    }
+    Ok(())
 }
 
 /// Experts without a correction of their scores take a little less than what is counted.
@@ -213,4 +238,15 @@ fn no_biases(file: &mut Reader<'_>) -> Result<(), ImportError> {
         file.without_effect(&[key]);
     }
     Ok(())
+}
+
+/// A width as a multiple of another one, rounded up to whole 64s.
+pub(super) fn multiple(file: &Reader<'_>, key: &str, default: f64, of: u64) -> u64 {
+    let factor = match file.peek(key) {
+        Some(Value::OtherNumber(text)) => text.parse::<f64>().ok().filter(|factor| (0.0..=100.0).contains(factor)),
+        Some(Value::Whole(factor)) => Some(crate::units::to_f64(*factor).min(100.0)),
+        _ => None,
+    };
+    let width = (crate::units::to_f64(of) * factor.unwrap_or(default) + 63.0) / 64.0;
+    crate::units::ceil_u64(width.floor()).saturating_mul(64)
 }

@@ -112,7 +112,7 @@ pub(crate) enum OwnSizes {
 }
 
 /// How files state the feed-forward layer's inner width.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum InnerWidth {
     /// Under one of these names.
     Stated(&'static [&'static str]),
@@ -124,6 +124,8 @@ pub(crate) enum InnerWidth {
     HalfOf(&'static [&'static str]),
     /// As a multiple of the hidden size (`expansion_ratio`), else it is four times that.
     RatioOrFourTimes,
+    /// As a factor on the hidden size, rounded up to whole 64s (`ffn_proj_factor`).
+    Factor(f64),
 }
 
 /// Which layers of a kind of model have attention, where its files list none.
@@ -143,6 +145,8 @@ pub(crate) enum Attends {
     Alternate,
     /// By a period and an offset (`attn_layer_period`, `attn_layer_offset`).
     Period,
+    /// Every third; files list three that are repeated (`block_types`).
+    InTurn,
     /// Those of a rule over the layer.
     Where(fn(u64) -> bool),
     /// Those whose indices are listed; else all or none.

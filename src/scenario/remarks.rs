@@ -108,7 +108,7 @@ impl Scenario {
         let packages = match kind {
             MixerKind::Qwen3Next | MixerKind::KimiLinear => "`fla` and `causal-conv1d`",
             // transformers has no place for one.
-            MixerKind::Minimax => return None,
+            MixerKind::Minimax | MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => return None,
             MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba | MixerKind::Mamba2 | MixerKind::FalconH1 => {
                 "`mamba-ssm` and `causal-conv1d`"
             }

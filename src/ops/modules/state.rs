@@ -121,6 +121,15 @@ impl Sizes {
             MixerKind::Minimax => {
                 all.extend(self.heads_of(["state query weight", "state key weight", "state value weight", "state gate weight"]));
             }
+            MixerKind::RgLru => all.extend(self.heads_of(["state input weight", "state gate weight"])),
+            MixerKind::Rwkv => {
+                all.extend(self.heads_of(["state key weight", "state value weight", "state gate weight"]));
+            }
+            MixerKind::Mlstm => {
+                all.extend(self.keys_of(["state query weight", "state key weight"]));
+                all.extend(self.heads_of(["state value weight", "state gate weight"]));
+                all.extend(["input gate weight", "forget gate weight"].map(|name| (name, [self.heads, self.hidden])));
+            }
             MixerKind::Lfm2 => all.extend(self.heads_of(["state input weight", "state gate weight", "output gate weight"])),
         }
         all
@@ -135,7 +144,7 @@ impl Sizes {
     /// The state's own.
     fn own(&self, kind: MixerKind) -> Vec<Weight> {
         let mut all = Vec::with_capacity(10);
-        let convolved = !matches!(kind, MixerKind::Minimax);
+        let convolved = !matches!(kind, MixerKind::Minimax | MixerKind::Rwkv | MixerKind::Mlstm);
         let keyed = matches!(kind, MixerKind::Mamba2 | MixerKind::FalconH1 | MixerKind::Qwen3Next | MixerKind::KimiLinear);
         let biased = matches!(
             kind,
@@ -177,8 +186,34 @@ impl Sizes {
                 all.extend(vectors(["scale"], self.head));
             }
             MixerKind::Minimax => all.extend(vectors(["scale"], self.inner)),
+            MixerKind::RgLru => all.extend(self.of_rg_lru()),
+            MixerKind::Rwkv => all.extend(self.of_sums()),
+            MixerKind::Mlstm => {
+                all.extend(vectors(["input gate bias", "forget gate bias"], self.heads));
+                all.extend(vectors(["scale"], self.inner));
+            }
             MixerKind::Lfm2 => {}
         }
+        all
+    }
+
+    /// Of a gated linear recurrence.
+    fn of_rg_lru(&self) -> Vec<Weight> {
+        let mut all = Vec::with_capacity(9);
+        all.extend(["input gate weight", "recurrent gate weight"].map(|name| (name, [self.inner, self.head])));
+        all.extend(vectors(["input gate bias", "recurrent gate bias", "decay"], self.inner));
+        all.extend(vectors(["convolution's bias", "input bias", "gate bias"], self.inner));
+        all.extend(vectors(["output bias"], self.hidden));
+        all
+    }
+
+    /// Of weighted sums, and of the gate beside the feed-forward layer, which reads mixes of two tokens as well.
+    fn of_sums(&self) -> Vec<Weight> {
+        let mut all = Vec::with_capacity(8);
+        all.extend(vectors(["decay", "first decay"], self.inner));
+        all.extend(vectors(["key's mix", "value's mix", "gate's mix"], self.hidden));
+        all.push(("feed-forward gate weight", [self.hidden, self.hidden]));
+        all.extend(vectors(["inner mix", "feed-forward gate's mix"], self.hidden));
         all
     }
 }
@@ -191,7 +226,7 @@ fn vectors<const N: usize>(names: [&'static str; N], width: Dim) -> [Weight; N] 
 /// Where the layer's modules are.
 pub(super) const fn source(kind: MixerKind) -> sources::Source {
     match kind {
-        MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::Minimax => sources::LINEAR_ATTENTION,
+        MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::Minimax | MixerKind::Mlstm => sources::LINEAR_ATTENTION,
         _ => sources::STATE_SPACES,
     }
 }
@@ -209,13 +244,14 @@ pub(crate) struct State {
 const fn products(kind: MixerKind) -> f64 {
     match kind {
         MixerKind::Qwen3Next | MixerKind::KimiLinear => 3.0,
-        MixerKind::Lfm2 => 0.0,
+        MixerKind::Lfm2 | MixerKind::RgLru | MixerKind::Rwkv => 0.0,
         MixerKind::Mamba
         | MixerKind::FalconMamba
         | MixerKind::Jamba
         | MixerKind::Mamba2
         | MixerKind::FalconH1
-        | MixerKind::Minimax => 2.0,
+        | MixerKind::Minimax
+        | MixerKind::Mlstm => 2.0,
     }
 }
 
@@ -282,6 +318,17 @@ impl State {
         }
         let state = match mixer.kind {
             MixerKind::Lfm2 => return,
+            MixerKind::Rwkv => {
+                // transformers' own shapes, all as wide as the model.
+                let each = |count| Shape::of([sizes.hidden, Dim("kept of each column", count), sequences]);
+                keep("last tokens", each(2), with.activation);
+                return keep("sums and largest key", each(3), DType::Fp32);
+            }
+            MixerKind::Mlstm => {
+                keep("sum of keys", Shape::of([sizes.heads, sizes.state, sequences]), DType::Fp32);
+                keep("largest gate", Shape::of([sizes.heads, sequences]), DType::Fp32);
+                sizes.state
+            }
             MixerKind::Minimax => sizes.head,
             MixerKind::Mamba
             | MixerKind::FalconMamba
@@ -289,6 +336,7 @@ impl State {
             | MixerKind::Mamba2
             | MixerKind::FalconH1
             | MixerKind::Qwen3Next
+            | MixerKind::RgLru
             | MixerKind::KimiLinear => sizes.state,
         };
         let format = if mixer.fp32_state { DType::Fp32 } else { with.activation };

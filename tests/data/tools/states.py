@@ -18,6 +18,7 @@ CASES = [
     ("bamba", dict(S, mamba_n_heads=8, mamba_d_head=16, mamba_d_state=32, attn_layer_indices=[1])),
     ("nemotron_h", dict(hidden_size=64, intermediate_size=128, num_attention_heads=4, num_key_value_heads=2, head_dim=16, vocab_size=128, mamba_num_heads=8, mamba_head_dim=16, n_groups=2, ssm_state_size=32, layers_block_type=["mamba", "mlp", "full_attention", "mamba"])),
     ("lfm2", dict(S, layer_types=["conv", "full_attention", "conv", "conv"])),
+    ("lfm3", dict(S, head_dim=16, pad_token_id=0, bos_token_id=1, eos_token_id=2, layer_types=["conv", "full_attention", "conv", "sliding_attention"])),
     ("hunyuan_v1_moe", dict(S, head_dim=24, num_experts=4, moe_topk=2)),
     ("ernie4_5_moe", dict(S, moe_num_experts=4, moe_intermediate_size=32, moe_k=2)),
     ("mimo_v2_flash", dict(S, head_dim=16, v_head_dim=8, n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, layer_types=["full_attention", "sliding_attention", "sliding_attention", "full_attention"])),

@@ -54,7 +54,8 @@ fn met_by_a_token(model: &ModelConfig, op: &Op, tensor: &Tensor) -> u64 {
 /// FLOPs of a state for one token: `2 · n · p · r` for each of two products, or three of a delta rule, none of a convolution.
 fn over_state(mixer: &Mixer) -> f64 {
     let (products, width) = match mixer.kind {
-        MixerKind::Lfm2 => (0.0, 0),
+        MixerKind::Lfm2 | MixerKind::RgLru | MixerKind::Rwkv => (0.0, 0),
+        MixerKind::Mlstm => (2.0, mixer.state_size),
         MixerKind::Minimax => (2.0, mixer.head_dim),
         MixerKind::Qwen3Next | MixerKind::KimiLinear => (3.0, mixer.state_size),
         MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba | MixerKind::Mamba2 | MixerKind::FalconH1 => {

@@ -48,6 +48,27 @@ fn caches_hold_what_transformers_caches_hold() {
     assert!(!rows.is_empty());
 }
 
+/// What transformers keeps of recurrences beside its cache classes (`xLSTMCache`, `RwkvModel.forward`, `RecurrentGemmaRecurrentBlock`):
+/// xLSTM a matrix, a vector and a number of each head, RWKV two tokens and three sums, RecurrentGemma a state and three tokens.
+#[test]
+fn recurrences_keep_what_transformers_keeps() {
+    let fixed = |kind: &str| {
+        let model = imported(&format!(r#"{{"model_type":"{kind}","hidden_size":2560}}"#));
+        assert!(model.is_only_served());
+        let [one, more] = [2048, 4096].map(|tokens| cached(&model, 1, tokens, 1));
+        // Layers with attention look back on 2,048 tokens.
+        assert_eq!(one, more);
+        (one, cached(&model, 1, 1, 1))
+    };
+    // 1280 and 2560 columns of keys and values in eight heads.
+    assert_eq!(fixed("xlstm").0, 32 * 8 * (160 * 320 + 160 + 1) * 4);
+    assert_eq!(fixed("rwkv").0, 32 * 2560 * (2 * 2 + 3 * 4));
+    let of_token = 8 * 2 * 2560 * 2;
+    let (whole, first) = fixed("recurrent_gemma");
+    assert_eq!(first - of_token, 18 * 2560 * (4 + 3 * 2));
+    assert_eq!(whole - first, 2047 * of_token);
+}
+
 /// Qwen3-Next by hand: 12 layers with 2 heads of 256, 36 with 32 states of 128 by 128 and three tokens of 8192 convolved channels.
 #[test]
 fn a_state_does_not_grow_with_the_text() {

@@ -113,6 +113,9 @@ const RECORDED_ANEW: &[(&str, &str)] = &[
     ("m=qwen3.5-", STATES),
     ("m=codestral-mamba", STATES),
     ("m=nemotron-nano-9b-v2", STATES),
+    ("m=jamba-", STATES),
+    ("m=mamba-", STATES),
+    ("m=minimax-", STATES),
     ("m=granite4-", GRANITE_4),
     ("prec=fp32", "time: products of fp32 run without TF32, as PyTorch's do unless they are allowed to"),
     ("do=tune", "FLOPs: adapters' products are counted, and a score's head has one column in place of the vocabulary"),
@@ -366,6 +369,9 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=minimax",
     "fam=lfm3",
     "fam=t5gemma",
+    "mx=rg-lru",
+    "mx=wkv",
+    "mx=mlstm",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left

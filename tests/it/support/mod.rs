@@ -276,6 +276,9 @@ fn mixer_parameters(h: u64, mixer: &Mixer) -> u64 {
         MixerKind::Qwen3Next => (2 * keys + 3 * values + 2 * n) * h + (2 * keys + values) * c + 2 * n + p,
         MixerKind::KimiLinear => (4 * values + n + 2 * p) * h + 2 * values * p + 3 * values * c + values + n + p,
         MixerKind::Minimax => 5 * values * h + values,
+        MixerKind::RgLru => values * (3 * h + c + 2 * p + 6) + h,
+        MixerKind::Rwkv => 4 * values * h + 2 * values + h * (h + 5),
+        MixerKind::Mlstm => (2 * keys + 3 * values + 2 * n) * h + 2 * n + values,
         MixerKind::Lfm2 => 4 * values * h + values * c,
     }
 }
@@ -323,7 +326,7 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
     total += match config.family.model_type() {
         // A gate for each column, or for each head; a norm of attention's output.
         "afmoe" | "muse_glimmer_text" => h * queries,
-        "laguna" | "step3p5" => h * a,
+        "laguna" | "step3p5" | "lfm3" => h * a,
         "bitnet" => queries,
         "diffllama" => 4 * config.head_dim,
         _ => 0,

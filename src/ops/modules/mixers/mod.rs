@@ -49,7 +49,7 @@ impl Mixing {
             MixerKind::Mamba2 | MixerKind::FalconH1 => Self::Mamba2(Box::new(Mamba2::new(build, mixer))),
             MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => Self::Mamba(Box::new(Mamba::new(build, mixer))),
             MixerKind::Minimax => Self::Lightning(Box::new(Lightning::new(build, mixer))),
-            MixerKind::KimiLinear => counted(),
+            MixerKind::KimiLinear | MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => counted(),
         }
     }
 

@@ -38,6 +38,9 @@ fields! { $
                 "Linear attention with a decay for every channel."),
             option("minimax", "Lightning attention", "Linear attention of MiniMax-01."),
             option("lfm2", "Short convolution", "A few tokens alone, in LFM2."),
+            option("rg-lru", "Gated linear recurrence", "A state of every channel, in RecurrentGemma."),
+            option("wkv", "Weighted sums", "Sums of every channel, in RWKV-4."),
+            option("mlstm", "Matrix memory", "A matrix of every head, in xLSTM."),
         ])
         .structure(|model| {
             mixer(model).map_or(Value::Choice("none"), |mixer| Value::choice(mixer.kind))

@@ -1,0 +1,21 @@
+//! `recurrent_gemma` (transformers 5.23, `models/recurrent_gemma`): Gemma's block, of which two of three keep a gated linear recurrence
+//! in place of attention. It is served here, not trained.
+
+use crate::models::prelude::*;
+
+/// `recurrent_gemma`.
+pub const FAMILY: FamilySpec = FamilySpec {
+    names: &["recurrent_gemma"],
+    class: "RecurrentGemma",
+    labels: &[("recurrent_gemma", "RecurrentGemma")],
+    modules: &Modules::GENERIC,
+    sizes: Sizes::of([2560, 7680], 26, 10, 256_000, 8192),
+    inner: InnerWidth::HalfOf(&["intermediate_size"]),
+    rotary_percent: 50.0,
+    output_bias: Flag::Is(true),
+    mlp_bias: Flag::Is(true),
+    window: Window::All(2048),
+    logit_cap: Flag::Number("final_logit_softcapping", true),
+    states: Some(States { fp32: true, ..States::of(MixerKind::RgLru, Attends::InTurn, [0, 0, 0, 1, 4]) }),
+    ..super::gemma::FAMILY
+};
