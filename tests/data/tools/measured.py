@@ -1,8 +1,8 @@
 """Rows for tests/data/measured/: asks PyTorch itself (FakeTensorMode, MemTracker) through the truth tools' `measure.run`.
 
 Usage: measured.py DIRECTORY_OF_MEASURE_PY [collect] < cases.jsonl > rows.jsonl
-With `collect` Python looks for garbage all the time: a graph that no backward goes through (MiniMax-M3's indexer) is held by the tracker's
-hooks in a circle, and counted until somebody looks.
+With `collect` Python looks for garbage behind every attention and block: a graph that no backward goes through (MiniMax-M3's indexer) is
+held by the tracker's hooks in a circle, and counted until somebody looks.
 A case is {"config": {"model_type": ..., ...}, "run": {...}} with the keys of a row; what `run` leaves out takes the row's default.
 `architectures` in the config names the class to build; else it is the kind's class for causal language modelling.
 A `run` with `images_per_sequence` feeds a vision-language model's tower that many images of `image_width` × `image_height` pixels;
@@ -90,7 +90,9 @@ def for_learners(register):
 for name in ("register_hook", "register_post_accumulate_grad_hook"):
     setattr(torch.Tensor, name, for_learners(getattr(torch.Tensor, name)))
 if "collect" in sys.argv:
-    gc.set_threshold(200, 1, 1)
+    ends = ("Attention", "DecoderLayer", "Indexer")
+    behind = lambda module, given, made: gc.collect() and None if type(module).__name__.endswith(ends) else None
+    torch.nn.modules.module.register_module_forward_hook(behind)
 CAUSAL = measure.AutoModelForCausalLM
 IMPLEMENTATIONS = dict(for_loop="loop", foreach="foreach", fused="fused")
 PRECISIONS = dict(bf16="bf16", fp32="fp32", amp_bf16="amp")
