@@ -65,12 +65,14 @@ pub(super) fn beside(base: &mut Object, around: &Object) {
 
 impl TowerOnly {
     fn fits(&self, value: &Value) -> bool {
+        // Yes and no are counted as 1 and 0.
+        let is = |known: u64, item: &Value| *item == Value::Whole(known) || *item == Value::Bool(known == 1);
         match (self.is, value) {
             (Known::Off, Value::Bool(yes)) => !yes,
             (Known::Numbers(known), Value::List(items)) => {
-                known.len() == items.len() && known.iter().zip(items).all(|(known, item)| *item == Value::Whole(*known))
+                known.len() == items.len() && known.iter().zip(items).all(|(known, item)| is(*known, item))
             }
-            (Known::Numbers([known]), Value::Whole(number)) => known == number,
+            (Known::Numbers([known]), one) => is(*known, one),
             (Known::Word(word), Value::Text(text)) => word == text,
             (Known::Off | Known::Numbers(_) | Known::Word(_), _) => false,
         }
@@ -137,6 +139,15 @@ fn simple(default: TowerDefault, value: &Value) -> Option<Value> {
         (TowerDefault::Count(_), Value::List(layers)) => u64::try_from(layers.len()).ok().map(Value::Whole),
         (TowerDefault::Count(_), Value::Whole(_) | Value::OtherNumber(_)) => Some(Value::Whole(1)),
         (TowerDefault::Second(_), Value::List(both)) => both.get(1).cloned(),
+        (TowerDefault::Times(word, _), Value::List(words)) => {
+            let times = words.iter().filter(|item| matches!(item, Value::Text(text) if text == word)).count();
+            u64::try_from(times).ok().map(Value::Whole)
+        }
+        (TowerDefault::Doubling(_), Value::List(widths)) => {
+            let twice =
+                |pair: &[Value]| matches!(pair, [Value::Whole(one), Value::Whole(next)] if one.checked_mul(2) == Some(*next));
+            widths.first().filter(|_| widths.windows(2).all(twice)).cloned()
+        }
         (TowerDefault::Is(_) | TowerDefault::May(_), Value::OtherNumber(_)) => None,
         (TowerDefault::Is(_), Value::List(sides)) => match sides.as_slice() {
             [first @ Value::Whole(_), others @ ..] if others.iter().all(|other| other == first) => Some(first.clone()),
@@ -219,8 +230,15 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
     let stated = file.peek(key);
     file.done_with(&[key]);
     let value = match (default, stated) {
-        (TowerDefault::May(_), Some(Value::Whole(0))) => 0,
-        (TowerDefault::Is(_) | TowerDefault::May(_) | TowerDefault::Second(_), Some(value)) => whole(key, value, MAX_SIZE)?,
+        (TowerDefault::May(_) | TowerDefault::Times(..), Some(Value::Whole(0))) => 0,
+        (
+            TowerDefault::Is(_)
+            | TowerDefault::May(_)
+            | TowerDefault::Second(_)
+            | TowerDefault::Doubling(_)
+            | TowerDefault::Times(..),
+            Some(value),
+        ) => whole(key, value, MAX_SIZE)?,
         (TowerDefault::Count(_), Some(Value::Whole(0))) => 0,
         (TowerDefault::Count(_), Some(Value::List(items))) => u64::try_from(items.len()).unwrap_or_default(),
         (TowerDefault::Count(_), Some(value)) => whole(key, value, 1024)?,
@@ -232,7 +250,9 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
             | TowerDefault::May(number)
             | TowerDefault::Count(number)
             | TowerDefault::OneOver(number)
-            | TowerDefault::Second(number),
+            | TowerDefault::Second(number)
+            | TowerDefault::Doubling(number)
+            | TowerDefault::Times(_, number),
             None,
         ) => number,
         (TowerDefault::OneOver(_), Some(value)) => one_over(key, value)?,

@@ -50,6 +50,10 @@ pub(crate) enum TowerDefault {
     Flag(bool),
     /// A list, of which the number of members counts; one number counts as a list of one.
     Count(u64),
+    /// How often a list has that word.
+    Times(&'static str, u64),
+    /// The first member of a list of which each is twice the one before.
+    Doubling(u64),
     /// The second member of a list of two.
     Second(u64),
     /// A share such as 0.5, of which one over it counts.
