@@ -1,8 +1,8 @@
 //! Parts of models that some trainings are not modelled with.
 
 use super::{
-    ENCODER_COUNTED, ENCODER_ELSEWHERE, ENCODER_RUNS_ONCE, FrameworkRule, INDEXED_BY_MASKS, LAYERS_ELSEWHERE, SOURCE_BIASED,
-    SOURCE_COUNTED, SOURCE_ELSEWHERE, STATES_OTHERWISE, STREAMS_IN_STAGES, STREAMS_TUNED, encoders, towers,
+    ENCODER_COUNTED, ENCODER_ELSEWHERE, ENCODER_RUNS_ONCE, FrameworkRule, INDEXED_BY_MASKS, LAYERS_ELSEWHERE, STATES_OTHERWISE,
+    STREAMS_IN_STAGES, STREAMS_TUNED, encoders, towers,
 };
 use crate::config::{AttentionKernel, EmbeddedParts, Job, Objective, Recompute, TrainingRun};
 use crate::sources;
@@ -11,6 +11,24 @@ use crate::sources;
 static SHARED_IN_SHARDS: FrameworkRule = FrameworkRule {
     says: "Blocks that share their weights are modelled where every rank has all of them; share out optimizer states and gradients alone, or choose another model",
     source: sources::TRANSFORMERS_TRAINER,
+};
+
+/// An encoder beside its decoder, elsewhere.
+static SOURCE_ELSEWHERE: FrameworkRule = FrameworkRule {
+    says: "An encoder beside its decoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks that share nothing; choose that, or another model",
+    source: sources::PYTORCH_AUTOGRAD,
+};
+
+/// Biases that all blocks of both share.
+static SOURCE_BIASED: FrameworkRule = FrameworkRule {
+    says: "Biases of how far tokens lie apart, which all blocks share, are modelled for attention written out, of which nothing is recomputed; choose standard attention and recompute nothing",
+    source: sources::PYTORCH_AUTOGRAD,
+};
+
+/// Both are counted, and do not run.
+static SOURCE_COUNTED: FrameworkRule = FrameworkRule {
+    says: "Of this encoder and its decoder the parameters are counted alone: what they take in training is not modelled; choose another model",
+    source: sources::PYTORCH_AUTOGRAD,
 };
 
 /// Forbids a rule where something holds.
