@@ -71,8 +71,6 @@ fields! { $
     SoundMaxPosEmb("vision-config.max-pos-emb", "vision_config.max_pos_emb", "Sound: longest distance").whole(1..=SIZE).step(1).of_file(),
     /// The encoder of sound: convolution's factor.
     SoundConvExpansionFactor("vision-config.conv-expansion-factor", "vision_config.conv_expansion_factor", "Sound: convolution's factor").whole(1..=SIZE).step(1).of_file(),
-    /// The encoder of sound: places of the convolution.
-    SoundConvKernelSize("vision-config.conv-kernel-size", "vision_config.conv_kernel_size", "Sound: places of the convolution").whole(1..=SIZE).step(1).of_file(),
     /// The encoder of sound: classes of sounds.
     SoundOutputDim("vision-config.output-dim", "vision_config.output_dim", "Sound: classes of sounds").whole(1..=SIZE).step(1).of_file(),
     /// Sound: frames of a window.

@@ -305,8 +305,8 @@ fields! { $
     VisionPlaces("vision-config.max-position-embeddings", "vision_config.max_position_embeddings", "Vision: rows of positions").whole(1..=SIZE).step(1).of_file(),
     /// Rows of the table of times.
     VisionMoments("vision-config.max-temporal-embeddings", "vision_config.max_temporal_embeddings", "Vision: positions in time").whole(1..=SIZE).step(1).of_file(),
-    /// Patches along each side that a convolution sees.
-    VisionConvolved("vision-config.conv-kernel-size", "vision_config.conv_kernel_size", "Vision: side of convolutions").whole(1..=SIZE).step(1).of_file(),
+    /// Patches along each side that a convolution sees, or moments of sound.
+    VisionConvolved("vision-config.conv-kernel-size", "vision_config.conv_kernel_size", "Vision or sound: places of convolutions").whole(1..=SIZE).step(1).of_file(),
     /// Layers of convolution in the vision tower.
     VisionConvolutions("vision-config.layer-types", "vision_config.layer_types", "Vision: layers of convolution").whole(0..=1024).step(1).of_file(),
 }
