@@ -136,6 +136,13 @@ impl Tower {
         (tokens > 0).then_some(Seen { pixels, tokens })
     }
 
+    /// Tokens in the tower's blocks: patches, and class tokens.
+    pub fn rows(&self) -> u64 {
+        let steps = self.parts().flat_map(|part| part.steps().unwrap_or(&[]));
+        let classes = steps.filter(|step| matches!(step, TowerStep::ClassToken(_))).count();
+        self.sizes.get(TowerSize::Patches).saturating_add(u64::try_from(classes).unwrap_or(0))
+    }
+
     /// Tokens along a side behind pooling: whole squares of patches, and as few as are wanted (`avg_pool2d`).
     pub fn pooled_side(&self) -> Option<u64> {
         let [patches, pool] = [TowerSize::Patches, TowerSize::Pool].map(|size| self.sizes.get(size).isqrt());

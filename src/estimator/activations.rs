@@ -170,7 +170,9 @@ fn serving(scope: &Scope, lines: &mut Vec<LineItem>) {
     let note = "The larger half of one block while a chunk of a prompt goes through.";
     let halves =
         list.kinds.iter().flat_map(BlockKind::halves).filter_map(|half| workspace(scope, half, "Prefill working set", note));
-    lines.extend(halves.max_by_key(|line| line.bytes));
+    let note = "The vision tower over the images of one prompt, before the text goes through: pixels, patches and the larger half of a block.";
+    let tower = scope.stage.embedding.then(|| workspace(scope, &list.embedding, "Images in the vision tower", note)).flatten();
+    lines.extend(halves.chain(tower).max_by_key(|line| line.bytes));
     if scope.stage.head {
         lines.extend(workspace(scope, &list.head, "Logits", "Logits of each sequence's last token, in fp32."));
     }

@@ -260,8 +260,9 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
         (TowerDefault::Word(word), Some(Value::Text(stated))) => u64::from(stated == word),
         (TowerDefault::Function(default), None) => number_of_function(Some(default)),
         (TowerDefault::Function(_), Some(Value::Text(stated))) => number_of_function(super::decoder::named_activation(stated)),
-        (TowerDefault::Function(_), Some(other)) => return Err(ImportError::wrong_type(key, "text", other)),
-        (TowerDefault::Word(_), Some(other)) => return Err(ImportError::wrong_type(key, "text", other)),
+        (TowerDefault::Word(_) | TowerDefault::Function(_), Some(other)) => {
+            return Err(ImportError::wrong_type(key, "text", other));
+        }
     };
     let (how, note) = if stated.is_some() { (How::Read, "") } else { (How::Assumed, "The library's default.") };
     file.tell(key, &value, how, note);

@@ -17,7 +17,7 @@ use super::modules::Shapes;
 use super::record::split;
 use super::tape::{Form, LayerProduct, Tape};
 use super::tensor::{Dim, Kept, Op, Role, Tensor};
-use crate::config::{AttentionKernel, Feed, Keys, LayerKind, MlpKind};
+use crate::config::{AttentionKernel, Feed, Keys, LayerKind, MlpKind, TowerSize};
 use crate::sources::{ARITHMETIC, FLASH_ATTENTION_2022, FUSED_KERNELS, KORTHIKANTI_2022, Source};
 use crate::units::DType;
 
@@ -110,6 +110,39 @@ impl<'a> Listed<'a> {
             self.saves_as("embedded tokens", hidden, self.with.activation, Kept::Always);
         }
         self.ops
+    }
+
+    /// What a vision tower works with over the images of one prompt: the larger half of one of its blocks, beside patches and pixels.
+    pub fn with_images(mut self, mut before: Vec<Op>) -> Vec<Op> {
+        let (images, activation) = (self.with.images, self.with.activation);
+        let Some((tower, seen)) = self.with.model.tower.as_ref().and_then(|tower| Some((tower, tower.seen(images)?))) else {
+            return before;
+        };
+        let (count, size) = (Dim("images", images.per_sequence), |size: TowerSize| Dim(size.name(), tower.sizes.get(size)));
+        let rows = Dim("patches", tower.rows());
+        let wide = |width| self.tape.form([count, rows, width]);
+        let [width, height] = seen.pixels;
+        let pixels = self.tape.form([count, size(TowerSize::Channels), Dim("height", height), Dim("width", width)]);
+        let (hidden, inner) = (wide(size(TowerSize::Hidden)), wide(size(TowerSize::Inner)));
+        let scores = self.tape.form([count, size(TowerSize::Heads), rows, Dim("patches seen", rows.1)]);
+        self.at("Vision tower", FUSED_KERNELS);
+        self.takes("pixels", pixels, activation);
+        self.takes("patches", hidden, activation);
+        let elements = |form| self.tape.elements(form);
+        let writes = self.with.attention == AttentionKernel::Standard && elements(scores) * 2 > elements(inner).saturating_mul(2);
+        if writes {
+            for name in ["queries", "keys", "values"] {
+                self.takes(name, hidden, activation);
+            }
+            self.takes("scores", scores, DType::Fp32);
+        } else {
+            for name in ["activation input", "down input"] {
+                self.takes(name, inner, activation);
+            }
+        }
+        self.takes("block output", hidden, activation);
+        before.extend(self.ops);
+        before
     }
 
     /// The operations of a block, and how many come before the first residual sum.

@@ -108,6 +108,10 @@ impl<'a> Modules<'a> {
         flops.push(counted());
         if is_listed {
             list.embedding = Listed::new(tape, with, (shapes, &[])).embedding();
+            if !with.training && with.images.per_sequence > 0 {
+                let embedding = std::mem::take(&mut list.embedding);
+                list.embedding = Listed::new(tape, with, (shapes, &[])).with_images(embedding);
+            }
         }
         let hidden = tape.constant("hidden states", shapes.hidden, self.build.with.parameter);
         for (((_, block), with), kind) in self.blocks.iter().zip(of_kinds).zip(&mut list.kinds) {

@@ -86,7 +86,7 @@ impl Scenario {
             Mode::Train | Mode::Tune => (self.integer(FieldId::SeqLength), ""),
             Mode::Serve => (
                 self.integer(FieldId::ContextLength),
-                " A server's cache of encoded images, and copies of pixels in the host's memory, are not counted.",
+                " Their time in the vision tower, a server's cache of encoded images, and copies of pixels in the host's memory are not counted.",
             ),
         };
         Some(format!(

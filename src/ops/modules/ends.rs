@@ -418,13 +418,6 @@ impl Ends {
         Embedded { images, unread, ..self.with_tables(tape, (hidden, dtype), (positions, ids), (own_input, held)) }
     }
 
-    /// Runs a block of the vision tower again, from its input.
-    pub fn recompute_image<'t>(&self, tape: &'t Tape, block: usize, input: &Var<'t>) {
-        if let Some(sight) = &self.sight {
-            sight.recompute(tape, block, input);
-        }
-    }
-
     /// Keys and values that layers leave for later ones.
     pub fn shared_keys(&self) -> Option<&Rc<SharedKeys>> {
         self.streams.as_ref().map(Streams::shared_keys)

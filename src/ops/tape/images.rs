@@ -1,4 +1,5 @@
 //! Primitives of images: patches, a tower's tokens in the places of a text, and graphs that nothing reads.
+#![expect(clippy::needless_pass_by_value, reason = "an operand lives until its operator has run, as a temporary does in Python")]
 
 use super::order::Order;
 use super::primitives::Save;

@@ -151,6 +151,26 @@ fn an_image_of_llava_is_576_tokens_and_one_of_gemma_3_is_256() {
     assert_eq!(tokens(gemma), Some((256, [896, 896])));
 }
 
+/// A server's tower works over the images of one prompt; where that is more than a block of the text, it is what is counted.
+#[test]
+fn a_server_that_sees_images_needs_room_for_its_tower() {
+    let row = rows().next().expect("a row");
+    let model = config_json(&row["config"].to_string()).expect("a known model").config;
+    let of = |per_sequence| {
+        estimate(&support::serving_job(&model, ParallelLayout::SINGLE, |run| {
+            (run.context_length, run.prefill_chunk_size) = (4096, 16);
+            run.images = Images { per_sequence, ..images(&row) };
+        }))
+    };
+    let (texts, seen) = (of(0), of(200));
+    let line = |estimate: &headroom::estimator::Estimate| {
+        estimate.ledger.lines.iter().find(|line| line.label == "Images in the vision tower").map(|line| line.bytes)
+    };
+    // Pixels, patches of width 64 in and out, and twice the inner width of 128, for 16 patches and a class token, in 16 bits.
+    assert_eq!((line(&texts), line(&seen)), (None, Some(Bytes(200 * 2 * (3 * 56 * 56 + 17 * (2 * 64 + 2 * 128))))));
+    assert!(seen.total() > texts.total() && seen.blockers.is_empty(), "{:?}", seen.blockers);
+}
+
 #[test]
 fn a_link_says_what_its_images_become() {
     let row = rows().next().expect("a row");

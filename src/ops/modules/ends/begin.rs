@@ -8,6 +8,13 @@ use crate::sources;
 use crate::units::DType;
 
 impl Ends {
+    /// Runs a block of the vision tower again, from its input.
+    pub fn recompute_image<'t>(&self, tape: &'t Tape, block: usize, input: &Var<'t>) {
+        if let Some(sight) = &self.sight {
+            sight.recompute(tape, block, input);
+        }
+    }
+
     /// Embedded tokens with the tables of the step: `dtype` is the embedding's format, and `held` what `forward` holds.
     pub(super) fn with_tables<'t>(
         &self,

@@ -68,14 +68,14 @@ impl Sight {
     /// The run of the images of a training; `None` where there are none, or the run of a part is not described.
     pub(super) fn new(build: &Build<'_>, tower: &Tower, parts: Vec<Laid>) -> Option<Self> {
         let (with, tape, sizes) = (build.with, build.tape, &tower.sizes);
-        if with.images.per_sequence == 0 {
+        if with.images.per_sequence == 0 || !with.training {
             return None;
         }
         let seen = tower.seen(with.images)?;
         let images = Dim("images", with.images.per_sequence.saturating_mul(with.micro_batch_size));
         let [width, height] = seen.pixels;
         let dim = |size: TowerSize| Dim(size.name(), sizes.get(size));
-        let rows = rows_of_blocks(tower);
+        let rows = tower.rows();
         let shape = [images, dim(TowerSize::Heads), Dim("patches", rows), Dim("vision head_dim", tower.head_width()?)];
         let behind = if reads_a_block(&parts) { sizes.get(TowerSize::Behind) } else { 0 };
         Some(Self {
@@ -194,9 +194,9 @@ impl Sight {
 
     /// One block, checkpointed or not.
     fn block<'t>(&self, tape: &'t Tape, (part, copy): (&Laid, u64), at: At<'t>) -> At<'t> {
-        let (rows, width) = (at.rows, at.width);
+        let At { x: input, rows, width } = at;
         let run = |tape: &'t Tape, x: &Var<'t>| self.again(tape, (part, copy), x);
-        let x = if self.checkpoints { tape.checkpoint(&at.x, &[], run) } else { run(tape, &at.x) };
+        let x = if self.checkpoints { tape.checkpoint(&input, &[], run) } else { run(tape, &input) };
         At { x, rows, width }
     }
 
@@ -243,13 +243,7 @@ impl Sight {
             TowerStep::ClassToken(layer) => self.with_class_token(tape, part, layer, on(x)),
             TowerStep::Positions(layer) => on(self.with_positions(tape, part, layer, (x, rows))),
             TowerStep::Norm(layer) => on(self.norm(tape, part, (layer, rows)).map_or_else(|| x.clone(), |norm| norm.run(&x))),
-            TowerStep::NormOfFirst(layer) => {
-                let first = x.clone().slice(self.form(tape, 1, width));
-                let from = tape.nodes();
-                drop(self.norm(tape, part, (layer, 1)).map(|norm| norm.run(&first)));
-                tape.abandon((from, tape.nodes()));
-                on(x)
-            }
+            TowerStep::NormOfFirst(layer) => on(self.with_first_normed(tape, (part, layer), (x, width))),
             TowerStep::Attention { norm, matrices } => {
                 let (x, weights) = self.attend(tape, part, (norm, matrices), (x, rows));
                 return (on(x), Some(weights).flatten());
@@ -257,12 +251,11 @@ impl Sight {
             TowerStep::FeedForward { norm, matrices } => on(self.feed(tape, part, (norm, matrices), (x, rows))),
             // A convolution's planes are seen as rows, and sums with them stay in that order; their gradients do not.
             TowerStep::OfBlock if self.of_planes => on(x.ordered(Order::Swapped)),
-            TowerStep::OfBlock | TowerStep::Typed => on(x),
             TowerStep::WithoutFirst if self.tower.sizes.get(TowerSize::Cut) > 0 => {
                 let rows = rows.saturating_sub(1);
                 At { x: x.slice(self.form(tape, rows, width)).ordered(Order::Spread), rows, width }
             }
-            TowerStep::WithoutFirst => on(x),
+            TowerStep::WithoutFirst | TowerStep::OfBlock | TowerStep::Typed => on(x),
             TowerStep::Linear(layer) => self.linear(tape, part.layer(layer), None, on(x)),
             TowerStep::BiasedBehind(layer, bias) => {
                 let bias = behind.and_then(|behind| behind.layer(bias)).map(|(_, param)| param);
@@ -272,26 +265,41 @@ impl Sight {
                 Some(function) => Activation::of(function).run(&x),
                 None => x,
             }),
-            TowerStep::Pooled => {
-                let side = self.tower.pooled_side().unwrap_or(1);
-                let rows = side.saturating_mul(side);
-                let plane = x.copy().named("patches in a plane");
-                At { x: plane.pooled(self.form(tape, rows, width)), rows, width }
-            }
+            TowerStep::Pooled => self.pooled(tape, on(x)),
             TowerStep::NormOnePlus(layer) => on(match part.layer(layer) {
                 Some((_, scale)) => Norm::one_plus(scale, self.of_rows(tape, rows)).run(&x),
                 None => x,
             }),
-            TowerStep::Times(layer) => {
-                let format = x.dtype();
-                let x = x.for_product();
-                let x = if self.images.1 > 1 { x.copy() } else { x };
-                let At { x, rows, width } = self.linear(tape, part.layer(layer), None, on(x));
-                At { x: x.cast(format), rows, width }
-            }
+            TowerStep::Times(layer) => self.times(tape, part.layer(layer), on(x)),
             TowerStep::Listed => on(x.listed(self.form(tape, rows, width))),
         };
         (next, None)
+    }
+
+    /// The same tokens, of which the first is normed for nobody: what that saves goes at once.
+    fn with_first_normed<'t>(&self, tape: &'t Tape, (part, layer): (&Laid, u8), (x, width): (Var<'t>, TowerSize)) -> Var<'t> {
+        let first = x.clone().slice(self.form(tape, 1, width));
+        let from = tape.nodes();
+        drop(self.norm(tape, part, (layer, 1)).map(|norm| norm.run(&first)));
+        tape.abandon((from, tape.nodes()));
+        x
+    }
+
+    /// The means of squares of patches.
+    fn pooled<'t>(&self, tape: &'t Tape, At { x, width, .. }: At<'t>) -> At<'t> {
+        let side = self.tower.pooled_side().unwrap_or(1);
+        let rows = side.saturating_mul(side);
+        let plane = x.copy().named("patches in a plane");
+        At { x: plane.pooled(self.form(tape, rows, width)), rows, width }
+    }
+
+    /// A matrix that reads what memory holds in another order; what it makes has the tower's format.
+    fn times<'t>(&self, tape: &'t Tape, layer: Option<(TowerLayer, Param)>, At { x, rows, width }: At<'t>) -> At<'t> {
+        let format = x.dtype();
+        let x = x.for_product();
+        let x = if self.images.1 > 1 { x.copy() } else { x };
+        let At { x, rows, width } = self.linear(tape, layer, None, At { x, rows, width });
+        At { x: x.cast(format), rows, width }
     }
 
     fn form(&self, tape: &Tape, rows: u64, width: TowerSize) -> Form {
@@ -400,11 +408,4 @@ fn attends(layer: &TowerLayer) -> bool {
 /// Whether the projector reads the output of a block.
 fn reads_a_block(parts: &[Laid]) -> bool {
     parts.iter().flat_map(|part| steps(part.layers)).any(|step| *step == TowerStep::OfBlock)
-}
-
-/// Tokens in the tower's blocks.
-fn rows_of_blocks(tower: &Tower) -> u64 {
-    let classes = tower.parts().flat_map(|part| part.steps().unwrap_or(&[]));
-    let classes = classes.filter(|step| matches!(step, TowerStep::ClassToken(_))).count();
-    tower.sizes.get(TowerSize::Patches).saturating_add(u64::try_from(classes).unwrap_or(0))
 }
