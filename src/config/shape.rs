@@ -118,7 +118,7 @@ impl ShapeRule {
             }
             Some(hybrid) if self.indexer || self.index_blocks => hybrid.has_indexer_alone(self.index_blocks),
             Some(hybrid) => self.other_heads && hybrid.has_other_heads_alone(),
-            None => !(self.own_inputs && model.moe.is_some()) && !self.altup && !self.gates_attention && !self.indexer,
+            None => !(self.altup || self.gates_attention || self.indexer || self.own_inputs && model.moe.is_some()),
         };
         layers
             && model.encoder.is_some() == self.encoder
