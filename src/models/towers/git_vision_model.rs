@@ -1,5 +1,6 @@
 //! The vision part of `git` (transformers 5.23): CLIP with other defaults.
 
+use crate::models::clip::{BEFORE, BEHIND};
 use crate::models::tower_prelude::*;
 
 /// `git_vision_model`.
@@ -12,7 +13,12 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Channels, "vision_config.num_channels", 3),
         stated(Image, "vision_config.image_size", 224),
         stated(Side, "vision_config.patch_size", 16),
+        stated(Heads, "vision_config.num_attention_heads", 12),
     ],
-    modules: &TowerModules { model_type: "git_vision_model", ..*super::clip_vision_model::TOWER.modules },
+    modules: &TowerModules {
+        model_type: "git_vision_model",
+        parts: &[BEFORE, BLOCKS, BEHIND],
+        buffers: super::clip_vision_model::TOWER.modules.buffers,
+    },
     ..super::clip_vision_model::TOWER
 };

@@ -1,5 +1,6 @@
 //! The vision part of `idefics` (transformers 5.23): CLIP, with other names for its sizes.
 
+use crate::models::clip::{BEFORE, BEHIND};
 use crate::models::tower_prelude::*;
 
 /// `idefics_vision`.
@@ -12,7 +13,12 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Channels, "vision_config.num_channels", 3),
         stated(Image, "vision_config.image_size", 224),
         stated(Side, "vision_config.patch_size", 14),
+        stated(Heads, "vision_config.num_attention_heads", 16),
     ],
-    modules: &TowerModules { model_type: "idefics_vision", ..*super::clip_vision_model::TOWER.modules },
+    modules: &TowerModules {
+        model_type: "idefics_vision",
+        parts: &[BEFORE, BLOCKS, BEHIND],
+        buffers: super::clip_vision_model::TOWER.modules.buffers,
+    },
     ..super::clip_vision_model::TOWER
 };
