@@ -25,8 +25,8 @@ mod models {
     mod import;
     mod oom;
     mod refused;
-    mod towers;
     mod source;
+    mod towers;
     mod trained_states;
 }
 
