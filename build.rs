@@ -73,6 +73,9 @@ struct Model {
     #[serde(default, deserialize_with = "architecture")]
     config: Option<ModelConfig>,
     published_parameters: Option<u64>,
+    /// Whether it is served in the format that its file states: a row of its own beside the one in 16 bits, which links name.
+    #[serde(default)]
+    as_published: bool,
     verified: bool,
     source: String,
     note: String,
@@ -303,15 +306,10 @@ fn shape(row: &Model) -> Result<Shape, Box<dyn Error>> {
                 return Err(format!("{file}: {:?}", read.upper_bounds).into());
             }
             let keys = stated(&read).unwrap_or_default();
-            let weights = match (read.quantization, &read.report) {
-                (Some(stored), _) if stored.group_size.is_some() => {
-                    return Err(format!("{file}: a row cannot state how many weights share a scale").into());
-                }
-                (Some(stored), _) => Some(stored.format),
-                (None, report) if report.iter().any(|row| row.key == "quantization_config") => {
-                    return Err(format!("{file}: the format of its weights is not known").into());
-                }
-                (None, _) => None,
+            let weights = match read.quantization.filter(|_| row.as_published) {
+                Some(stored) if stored.group_size.is_none() => Some(stored.format),
+                None if !row.as_published => None,
+                _ => return Err(format!("{file}: a row cannot state this format of weights").into()),
             };
             Ok(Shape { config: read.config, keys, weights })
         }
