@@ -59,14 +59,12 @@ enum Kind {
 /// The kind of a file, by its name; of a text by its keys where the name is anybody's. Files of other kinds have none.
 fn kind(part: &Part<'_>, is_alone: bool) -> Option<Kind> {
     let name = part.name.to_ascii_lowercase();
-    if part.start.starts_with(gguf::MAGIC) || name.ends_with(".gguf") {
+    if part.start.starts_with(gguf::MAGIC) {
         return Some(Kind::Gguf);
     }
-    if name.ends_with(".safetensors") {
-        return Some(Kind::Safetensors);
-    }
-    if name.ends_with(".index.json") {
-        return Some(Kind::Index);
+    let endings = [(".gguf", Kind::Gguf), (".safetensors", Kind::Safetensors), (".index.json", Kind::Index)];
+    if let Some((_, kind)) = endings.iter().find(|(ending, _)| name.ends_with(ending)) {
+        return Some(*kind);
     }
     match name.as_str() {
         "params.json" => Some(Kind::Params),

@@ -1,6 +1,7 @@
 //! The tensors that files hold.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use super::safetensors::Index;
 use crate::units::{Bytes, MemoryUnit, whole};
@@ -84,7 +85,8 @@ impl Stored {
         );
         if self.missing > 0 {
             let rest = total.map_or_else(String::new, |total| format!(", {total} in all"));
-            said.push_str(&format!(" The index names {} more, in files that were not chosen{rest}.", whole(self.missing as u64)));
+            // Writing into a String cannot fail.
+            let _ = write!(said, " The index names {} more, in files that were not chosen{rest}.", whole(self.missing as u64));
         }
         said
     }

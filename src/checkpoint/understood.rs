@@ -1,5 +1,7 @@
 //! What was understood of a file, in one sentence.
 
+use std::fmt::Write as _;
+
 use crate::config::ModelConfig;
 use crate::import::Imported;
 use crate::ops::parameters_of;
@@ -14,7 +16,8 @@ pub fn understood(imported: &Imported) -> String {
     let mut said = format!("{}: {}", scenario.model_name(|| None), sizes(imported));
     let left_out: Vec<&str> = imported.left_out.iter().map(|left| left.part.as_str()).collect();
     if !left_out.is_empty() {
-        said.push_str(&format!(", without its {}", left_out.join(" and its ")));
+        // Writing into a String cannot fail.
+        let _ = write!(said, ", without its {}", left_out.join(" and its "));
     }
     if !imported.known {
         said.push_str(", counted as a generic decoder");

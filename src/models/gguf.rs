@@ -19,17 +19,13 @@ pub(crate) struct Gguf {
 
 impl Gguf {
     /// A kind without experts and without further keys.
-    pub const fn of(kind: &'static str, architecture: &'static str) -> Option<Self> {
-        Some(Self { kind, architecture, has_experts: false, keys: &[] })
+    pub const fn of(kind: &'static str, architecture: &'static str) -> Self {
+        Self { kind, architecture, has_experts: false, keys: &[] }
     }
 
     /// The same with further keys.
-    pub const fn with(
-        kind: &'static str,
-        architecture: &'static str,
-        keys: &'static [(&'static str, &'static str)],
-    ) -> Option<Self> {
-        Some(Self { kind, architecture, has_experts: false, keys })
+    pub const fn with(kind: &'static str, architecture: &'static str, keys: &'static [(&'static str, &'static str)]) -> Self {
+        Self { kind, architecture, has_experts: false, keys }
     }
 
     /// A kind with experts.
@@ -37,8 +33,8 @@ impl Gguf {
         kind: &'static str,
         architecture: &'static str,
         keys: &'static [(&'static str, &'static str)],
-    ) -> Option<Self> {
-        Some(Self { kind, architecture, has_experts: true, keys })
+    ) -> Self {
+        Self { kind, architecture, has_experts: true, keys }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["gemma"],
     class: "Gemma",
-    gguf: Gguf::of("gemma", "gemma"),
+    gguf: Some(Gguf::of("gemma", "gemma")),
     modules: &Modules {
         model_type: "gemma",
         choice: FamilyChoice { rank: 4, word: "gemma", label: "Gemma" },

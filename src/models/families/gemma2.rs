@@ -7,7 +7,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["gemma2"],
     class: "Gemma2",
-    gguf: Gguf::with("gemma2", "gemma2", &[("attention.sliding_window", "sliding_window")]),
+    gguf: Some(Gguf::with("gemma2", "gemma2", &[("attention.sliding_window", "sliding_window")])),
     modules: &Modules {
         model_type: "gemma2",
         choice: FamilyChoice { rank: 5, word: "gemma2", label: "Gemma 2" },

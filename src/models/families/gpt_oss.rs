@@ -7,7 +7,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["gpt_oss"],
     class: "GptOss",
-    gguf: Gguf::of_experts(
+    gguf: Some(Gguf::of_experts(
         "gpt_oss",
         "gpt-oss",
         &[
@@ -16,7 +16,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             ("expert_feed_forward_length", "intermediate_size"),
             ("attention.sliding_window", "sliding_window"),
         ],
-    ),
+    )),
     labels: &[("gpt_oss", "gpt-oss")],
     modules: &Modules {
         model_type: "gpt_oss",

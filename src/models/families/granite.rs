@@ -6,7 +6,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["granite"],
     class: "Granite",
-    gguf: Gguf::with("granite", "granite", &[("attn_q.bias", "attention_bias")]),
+    gguf: Some(Gguf::with("granite", "granite", &[("attn_q.bias", "attention_bias")])),
     modules: &Modules {
         model_type: "granite",
         choice: FamilyChoice { rank: 23, word: "granite", label: "Granite" },

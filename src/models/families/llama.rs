@@ -7,7 +7,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["llama", "smollm"],
     class: "Llama",
-    gguf: Gguf::with("llama", "llama", &[("attn_q.bias", "attention_bias")]),
+    gguf: Some(Gguf::with("llama", "llama", &[("attn_q.bias", "attention_bias")])),
     modules: &Modules {
         model_type: "llama",
         choice: FamilyChoice { rank: 0, word: "llama", label: "Llama" },

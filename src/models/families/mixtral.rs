@@ -6,11 +6,11 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["mixtral"],
     class: "Mixtral",
-    gguf: Gguf::of_experts(
+    gguf: Some(Gguf::of_experts(
         "mixtral",
         "llama",
         &[("expert_count", "num_local_experts"), ("expert_used_count", "num_experts_per_tok")],
-    ),
+    )),
     modules: &Modules {
         model_type: "mixtral",
         choice: FamilyChoice { rank: 14, word: "mixtral", label: "Mixtral" },

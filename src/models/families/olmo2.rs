@@ -6,7 +6,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["olmo2"],
     class: "Olmo2",
-    gguf: Gguf::of("olmo2", "olmo2"),
+    gguf: Some(Gguf::of("olmo2", "olmo2")),
     labels: &[("olmo2", "OLMo 2")],
     modules: &Modules {
         model_type: "olmo2",

@@ -7,7 +7,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["phi3"],
     class: "Phi3",
-    gguf: Gguf::with("phi3", "phi3", &[("attention.sliding_window", "sliding_window")]),
+    gguf: Some(Gguf::with("phi3", "phi3", &[("attention.sliding_window", "sliding_window")])),
     labels: &[("phi3", "Phi-3")],
     modules: &Modules {
         model_type: "phi3",

@@ -6,7 +6,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["qwen2"],
     class: "Qwen2",
-    gguf: Gguf::of("qwen2", "qwen2"),
+    gguf: Some(Gguf::of("qwen2", "qwen2")),
     modules: &Modules {
         model_type: "qwen2",
         choice: FamilyChoice { rank: 2, word: "qwen2", label: "Qwen2" },

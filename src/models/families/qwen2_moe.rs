@@ -6,7 +6,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["qwen2_moe"],
     class: "Qwen2Moe",
-    gguf: Gguf::of_experts(
+    gguf: Some(Gguf::of_experts(
         "qwen2_moe",
         "qwen2moe",
         &[
@@ -15,7 +15,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             ("expert_feed_forward_length", "moe_intermediate_size"),
             ("expert_shared_feed_forward_length", "shared_expert_intermediate_size"),
         ],
-    ),
+    )),
     attention_bias: Flag::Key("qkv_bias", true),
     modules: &Modules {
         model_type: "qwen2_moe",

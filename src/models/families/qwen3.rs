@@ -6,7 +6,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["qwen3"],
     class: "Qwen3",
-    gguf: Gguf::of("qwen3", "qwen3"),
+    gguf: Some(Gguf::of("qwen3", "qwen3")),
     modules: &Modules {
         model_type: "qwen3",
         choice: FamilyChoice { rank: 3, word: "qwen3", label: "Qwen3" },

@@ -6,7 +6,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["qwen3_moe"],
     class: "Qwen3Moe",
-    gguf: Gguf::of_experts(
+    gguf: Some(Gguf::of_experts(
         "qwen3_moe",
         "qwen3moe",
         &[
@@ -14,7 +14,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             ("expert_used_count", "num_experts_per_tok"),
             ("expert_feed_forward_length", "moe_intermediate_size"),
         ],
-    ),
+    )),
     modules: &Modules {
         model_type: "qwen3_moe",
         choice: FamilyChoice { rank: 15, word: "qwen3-moe", label: "Qwen3 MoE" },

@@ -6,7 +6,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["smollm3"],
     class: "SmolLM3",
-    gguf: Gguf::of("smollm3", "smollm3"),
+    gguf: Some(Gguf::of("smollm3", "smollm3")),
     labels: &[("smollm3", "SmolLM3")],
     // Layers without rotation hold as much.
     not_looked_at: &["no_rope_layers", "no_rope_layer_interval"],
