@@ -160,10 +160,8 @@ fn early_norms(build: &Build<'_>, (first, last): (bool, bool), embedded: Dim) ->
         is_there.then(|| Norm::new(build, width, build.shapes.rows))
     };
     let early = last && model.family.modules().registers_norms_first && model.final_norm;
-    let unscaled = model.family.modules().unscaled_norms && first && model.embedding_norm;
-    let of_embedding = || norm("Embedding norm", first && model.embedding_norm, embedded);
-    let of_embedding = if unscaled { Some(Norm::by_power(build.shapes.rows)) } else { of_embedding() };
-    [norm("Final norm", early, build.with.h()), of_embedding]
+    let last = norm("Final norm", early, build.with.h());
+    [last, (first && model.embedding_norm).then(|| Norm::of_embedded(build, embedded))]
 }
 
 /// How many buffers of rotary factors there are, where these are no tables of a step: one for each block, or one for all.

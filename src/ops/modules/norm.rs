@@ -4,6 +4,7 @@ use super::{Build, FP32};
 use crate::config::{NormStyle, Normalization};
 use crate::ops::tape::{Attends, Form, Order, POWER, Param, RSQRT, Var};
 use crate::ops::tensor::Dim;
+use crate::sources;
 
 /// How a norm is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +138,13 @@ impl Norm {
     /// A norm without a scale that raises the mean to a power, whatever the model's other norms do.
     pub const fn by_power(rows: Form) -> Self {
         Self { style: Style::PowerRms, weight: None, bias: None, rows, over: false, alone: false }
+    }
+
+    /// The norm of embedded tokens.
+    pub fn of_embedded(build: &Build<'_>, width: Dim) -> Self {
+        build.tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
+        let unscaled = build.model().family.modules().unscaled_norms;
+        if unscaled { Self::by_power(build.shapes.rows) } else { Self::new(build, width, build.shapes.rows) }
     }
 
     /// The norm behind the blocks: as [`Self::by_power`], with a scale, in models whose norms without one are such.

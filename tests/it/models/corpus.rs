@@ -63,8 +63,8 @@ fn no_file_is_off_without_a_word() {
 }
 
 const EXACT: i32 = 138;
-const FLAGGED: i32 = 79;
-const REFUSED: i32 = 58;
+const FLAGGED: i32 = 80;
+const REFUSED: i32 = 57;
 const READ: i32 = 20;
 const TOWERS: i32 = 28;
 
