@@ -84,7 +84,8 @@ pub(super) fn joined(file: &Object) -> Option<Object> {
         return None;
     };
     let mut keys = decoder.clone();
-    keys.extend(encoder.iter().map(|(key, value)| (format!("encoder.{key}"), value.clone())));
+    let of_encoder = encoder.iter().filter(|(key, _)| *key != "model_type");
+    keys.extend(of_encoder.map(|(key, value)| (format!("encoder.{key}"), value.clone())));
     for key in ["model_type", "architectures", "tie_word_embeddings", "is_encoder_decoder"] {
         keys.extend(file.get(key).map(|value| (key.to_owned(), value.clone())));
     }
