@@ -5,7 +5,7 @@ use super::experts::{latent_attention, mixture};
 use super::heads::other_heads;
 use super::hybrid::hybrid;
 use super::layers;
-use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of};
+use super::reader::{MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of};
 use super::rotation::rotary_dim;
 use super::streams::streams;
 use super::value::Value;
@@ -42,8 +42,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     }
     super::only::check(file, kind)?;
     let hidden_size = file.size_or(kind.names_of(HIDDEN), MAX_SIZE, sizes.hidden)?;
-    let layers = super::source::layers_of_decoder(file, kind)?;
-    let num_hidden_layers = layers.map_or_else(|| file.size_or(kind.names_of(LAYERS), MAX_LAYERS, sizes.layers), Ok)?;
+    let num_hidden_layers = super::source::layers_of(file, kind)?;
     let num_hidden_layers = num_hidden_layers.saturating_sub(layers::crossed(file, kind)).max(1);
     let num_attention_heads = file.size_or(kind.names_of(HEADS), MAX_SIZE, sizes.heads)?;
     let mla = latent_attention(file, kind.latent)?;

@@ -84,19 +84,21 @@ pub(super) fn joined(file: &Object) -> Option<Object> {
         return None;
     };
     let mut keys = decoder.clone();
-    keys.extend(encoder.iter().map(|(key, value)| (format!("encoder.{key}"), value.clone())));
+    let of_encoder = encoder.iter().filter(|(key, _)| *key != "model_type");
+    keys.extend(of_encoder.map(|(key, value)| (format!("encoder.{key}"), value.clone())));
     for key in ["model_type", "architectures", "tie_word_embeddings", "is_encoder_decoder"] {
         keys.extend(file.get(key).map(|value| (key.to_owned(), value.clone())));
     }
     Some(keys)
 }
 
-/// Blocks of a decoder that is as deep as its encoder where the file does not say how deep it is.
-pub(super) fn layers_of_decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<Option<u64>, ImportError> {
-    let Some(keys) = kind.source.filter(|keys| keys.deep) else { return Ok(None) };
+/// Blocks of a decoder, which is as deep as its encoder where the file of some kinds does not say how deep it is.
+pub(super) fn layers_of(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<u64, ImportError> {
+    let names = kind.names_of(LAYERS);
+    let Some(keys) = kind.source.filter(|keys| keys.deep) else { return file.size_or(names, MAX_LAYERS, kind.sizes.layers) };
     let (key, default) = keys.layers;
     let layers = file.peek(key).map_or(Ok(default), |value| whole(key, value, MAX_LAYERS))?;
-    file.size_or_derived(kind.names_of(LAYERS), layers, "As many as the encoder has.").map(Some)
+    file.size_or_derived(names, layers, "As many as the encoder has.")
 }
 
 /// The feed-forward layer by one word: an activation function, with `gated-` before it where another matrix gates it.

@@ -355,8 +355,8 @@ impl Ends {
         let again = again.then(|| rotary(second)).flatten();
         let rotary = rotary(first).into_iter().chain(again).flatten();
         let source = self.source.iter().flat_map(|source| source.buffers(tape));
-        let sines = self.modules.keeps_sines && self.first;
-        let sines = sines.then(|| tape.constant("table of sines", self.forms.sines, self.received));
+        let sines =
+            (self.modules.keeps_sines && self.first).then(|| tape.constant("table of sines", self.forms.sines, self.received));
         let of_logits = self.modules.adds_buffer_to_logits && self.last;
         let of_logits = of_logits.then(|| tape.constant("bias of logits", self.forms.words, self.received));
         self.logits_buffer.set(of_logits.as_ref().map(Var::kept));
@@ -392,8 +392,7 @@ impl Ends {
             embedded = prompt.run(tape, embedded, (self.shapes.hidden, self.shapes.tokens), &mut held);
         }
         let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
-        let counts = self.modules.position_ids != PositionIds::Nowhere;
-        let counts = counts && self.modules.position_ids != PositionIds::Untold;
+        let counts = !matches!(self.modules.position_ids, PositionIds::Nowhere | PositionIds::Untold);
         let positions = ((beside || !self.alibi) && !self.own_model && counts).then(|| self.positions(tape));
         let places = self.places(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {

@@ -247,7 +247,7 @@ fn parts_of_unknown_names_are_left_out_by_their_key() {
     let parts = |text: &str| -> Vec<String> { read(text).left_out.into_iter().map(|left| left.part).collect() };
     let text = r#""text_config":{"model_type":"granite","hidden_size":512,"num_hidden_layers":2}"#;
     let speech = parts(&format!(
-        r#"{{"model_type":"granite_speech","encoder_config":{{"num_layers":2}},"projector_config":{{"num_layers":2}},{text}}}"#
+        r#"{{"model_type":"granite_speech_further","encoder_config":{{"num_layers":2}},"projector_config":{{"num_layers":2}},{text}}}"#
     ));
     assert_eq!(speech, ["the part that encoder_config describes", "the part that projector_config describes"]);
     let zebra =

@@ -6,9 +6,9 @@ use headroom::config::{
 };
 use headroom::estimator::{MemoryKind, estimate};
 use headroom::import::config_json;
-use headroom::ops::parameters_of;
+use headroom::ops::{lower, lowering, parameters_of};
 use headroom::scenario::{Scenario, codec};
-use headroom::units::Bytes;
+use headroom::units::{Bytes, to_f64};
 
 use crate::support;
 
@@ -100,5 +100,28 @@ fn both_sides_are_read_back_from_a_link() {
         scenario.apply_imported(&imported);
         let again = codec::decode(&codec::encode(&scenario)).scenario;
         assert_eq!(again.model_config(), imported.config);
+    }
+}
+
+/// PyTorch's counter over the library's modules: no gradient goes back through the first convolution of frames.
+const FLOPS: &str = include_str!("../../data/truth/flops_source.jsonl");
+
+#[test]
+fn flops_are_what_pytorch_counts() {
+    for line in FLOPS.lines() {
+        let row: serde_json::Value = serde_json::from_str(line).expect("a row");
+        let model = read(&row["config"].to_string());
+        let number = |key: &str| row[key].as_u64().expect("a number");
+        let job = support::training_job(&model, ParallelLayout::SINGLE, |run| {
+            (run.loss, run.attention, run.recompute) = (Loss::OfStack, AttentionKernel::Standard, Recompute::None);
+            (run.seq_length, run.source_length) = (number("seq_length"), Some(number("source_length")));
+            (run.micro_batch_size, run.global_batch_size) = (Some(number("micro_batch_size")), number("micro_batch_size"));
+        });
+        let list = lower(&lowering(&job));
+        let met = |ours: f64, key: &str| assert!((ours - to_f64(number(key))).abs() < 0.5, "{ours} against {line}");
+        met(list.forward().0, "forward_flops");
+        if model.family.model_type() != "whisper" {
+            met(list.backward().0, "backward_flops");
+        }
     }
 }

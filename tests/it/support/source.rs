@@ -47,10 +47,11 @@ pub fn parameters(config: &ModelConfig, norm: u64) -> u64 {
                 tables + source.own[4] * source.own[1] * h + source.own[5] * 2 * config.intermediate_size * h
             }
             "nllb-moe" => {
-                let experts = |blocks: u64, further: u64, inner: u64| blocks * source.own[0] * h + further * (feed(inner));
+                let experts = |blocks: u64, further: u64, inner: u64| blocks * source.own[0] * h + further * feed(inner);
                 experts(source.own[3], source.own[4], source.intermediate_size)
                     + experts(source.own[5], source.own[6], config.intermediate_size)
             }
+            "t5gemma" => (config.num_hidden_layers - source.layers) * norm + config.num_hidden_layers * 2 * norm,
             "led" => source.layers * 3 * linear(h, h, true),
             "pegasus_x" => source.own[0] * h + source.layers * norm,
             "prophetnet" => source.own[0] * h + (config.num_hidden_layers - source.layers) * linear(h, source.own[2], true),
