@@ -223,10 +223,10 @@ impl ModelConfig {
     #[must_use]
     pub fn family_of_shape(&self) -> Family {
         let own = self.family.modules();
-        // Modules of which the parameters are counted alone say of no other shape what it has.
-        let counted = own.shape.is_none() && !own.encoder.trains;
-        let has_ends = self.encoder.is_some() || self.source.is_some();
-        let fits = own.shape.map_or(!counted || has_ends, |rule| rule.fits(self));
+        // Modules of which the parameters are counted alone say of no other shape what it has; an encoder's own need an encoder.
+        let has_ends = own.encoder.trains || self.encoder.is_some() || self.source.is_some();
+        let has_source = own.source.is_none() || self.source.is_some();
+        let fits = own.shape.map_or(has_ends && has_source, |rule| rule.fits(self));
         if fits { self.family } else { GENERIC }
     }
 

@@ -27,6 +27,8 @@ pub enum RemarkKind {
     NoImages,
     /// How many tokens the images become.
     Images,
+    /// The time rests on products that PyTorch runs so where it is asked to.
+    Tf32,
     /// Kernels of other packages would take the place of what is counted.
     Kernels,
     /// Keys were set that the model's family does not look at.
@@ -49,6 +51,7 @@ impl RemarkKind {
             Self::LeftOut => "left_out",
             Self::NoImages => "no_images",
             Self::Images => "images",
+            Self::Tf32 => "tf32",
             Self::Kernels => "kernels",
             Self::NoEffect => "no_effect",
         }
@@ -71,7 +74,21 @@ impl Scenario {
             Some(text) => Remark { kind: RemarkKind::Images, text },
             None => Remark { kind: RemarkKind::NoImages, text: NO_IMAGES.to_owned() },
         });
-        said.into_iter().chain(left_out).chain(no_images).chain(self.kernels_of_states()).chain(idle).collect()
+        let kernels = self.kernels_of_states().into_iter().chain(self.rounded_products());
+        said.into_iter().chain(left_out).chain(no_images).chain(kernels).chain(idle).collect()
+    }
+
+    /// PyTorch multiplies fp32 in full unless it is asked to round, which takes several times as long.
+    fn rounded_products(&self) -> Option<Remark> {
+        let is_fp32 = self.mode() != Mode::Serve && self.get(FieldId::Precision) == Value::Choice("fp32");
+        let rounds = is_fp32 && self.flag(FieldId::AllowTf32);
+        let peak = self.accelerator().map(|row| row.accelerator.peak)?;
+        let (rounded, full) = peak.tf32.zip(peak.fp32).filter(|_| rounds)?;
+        let times = grouped(rounded / full, 1);
+        let text = format!(
+            "The time is that of products in TF32 (`allow_tf32`), which PyTorch runs where it is asked to; in full fp32 they take {times} times as long."
+        );
+        Some(Remark { kind: RemarkKind::Tf32, text })
     }
 
     /// What becomes of the images, where there are some and the tower sees them.

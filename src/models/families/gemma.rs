@@ -12,7 +12,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 4, word: "gemma", label: "Gemma" },
         norm: NormStyle::OnePlusScale,
         embedding_scale: EmbeddingScale::Buffer,
-        measured: Measured { written_out: false, ..Modules::PLAIN.measured },
         ..Modules::PLAIN
     },
     sizes: Sizes::of([3072, 24_576], 28, 16, 256_000, 8192).kv(16).head(256),

@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "mvp",
         choice: FamilyChoice { rank: 148, word: "mvp", label: "MVP" },
+        measured: Measured { written_out: false, ..super::bart::FAMILY.modules.measured },
         encoder: EncoderModules { trains: false, ..super::bart::FAMILY.modules.encoder },
         ..*super::bart::FAMILY.modules
     },

@@ -20,7 +20,9 @@ use serde_json::Value;
 /// Every model of the catalog, as it is and, but for encoders, with the modules of each other family that has its shape: encoders'
 /// families have matrices of their own beside their blocks'.
 fn models() -> impl Iterator<Item = ModelConfig> {
-    catalog::models().iter().map(|row| &row.config).flat_map(|model| {
+    // Of some models the parameters are counted alone.
+    let runs = |model: &&ModelConfig| model.encoder.is_none() || model.family.modules().encoder.trains;
+    catalog::models().iter().map(|row| &row.config).filter(runs).flat_map(|model| {
         let as_family = |family| ModelConfig { family, ..model.clone() };
         let others = headroom::models::families().filter(|_| model.encoder.is_none()).map(as_family);
         let others = others.filter(|other| other.family_of_shape() == other.family);
@@ -97,10 +99,14 @@ fn closed_form(with: &Lowering, list: &OpList) -> f64 {
         let core = if kind.of.keys == Keys::None { 0.0 } else { core };
         let state = model.mixer().filter(|_| kind.of.mixer).map_or(0.0, over_state);
         let weights = kind.ops.iter().flat_map(|op| op.tensors.iter().map(|tensor| to_f64(met_by_a_token(model, op, tensor))));
-        // An indexer scores every token, and weighs what its heads say.
-        let scores = model.indexer().filter(|_| kind.of.indexed).map_or(0, |indexer| indexer.num_heads * (indexer.head_dim + 1));
+        // An indexer scores every token, and weighs what its heads say, unless it chooses blocks.
+        let scores = model
+            .indexer()
+            .filter(|_| kind.of.indexed)
+            .map_or(0, |indexer| indexer.num_heads * (indexer.head_dim + u64::from(indexer.block == 0)));
         let core = core + 2.0 * tokens * text * to_f64(scores);
-        let streams = model.altup().map_or(0, |altup| model.hidden_size * altup.num_inputs * (altup.num_inputs + 1));
+        let streams = model.altup().filter(|altup| altup.num_inputs > 1);
+        let streams = streams.map_or(0, |altup| model.hidden_size * altup.num_inputs * (altup.num_inputs + 1));
         to_f64(kind.layers) * (2.0 * tokens * (weights.sum::<f64>() + to_f64(streams)) + core + tokens * state)
     };
     list.kinds.iter().map(of_kind).sum::<f64>() + of_ends(with)
@@ -127,8 +133,8 @@ fn every_matrix_is_multiplied_once_with_every_token_that_meets_it() {
 
 #[test]
 fn served_models_multiply_as_trained_ones_and_the_head_only_the_last_tokens() {
-    // Encoders are not served.
-    for model in models().chain(served_models()).filter(|model| model.encoder.is_none()) {
+    // Encoders are not served, alone or beside a decoder.
+    for model in models().chain(served_models()).filter(|model| model.encoder.is_none() && model.source.is_none()) {
         for attention in [AttentionKernel::Standard, AttentionKernel::Flash] {
             let plain = Lowering { training: false, attention, ..Lowering::parameters_only(&model) };
             is_closed_form(&Lowering { seq_length: 512, context_length: 4096, concurrent_sequences: 7, ..plain });
@@ -203,8 +209,8 @@ proptest! {
 /// A family that calls its products by other names would have no working set.
 #[test]
 fn every_half_of_a_served_block_works_with_something() {
-    // Encoders are not served.
-    for model in models().chain(served_models()).filter(|model| model.encoder.is_none()) {
+    // Encoders are not served, alone or beside a decoder.
+    for model in models().chain(served_models()).filter(|model| model.encoder.is_none() && model.source.is_none()) {
         for attention in [AttentionKernel::Standard, AttentionKernel::Flash] {
             let with = Lowering { training: false, attention, ..Lowering::parameters_only(&model) };
             for kind in lower(&Lowering { seq_length: 512, context_length: 4096, ..with }).kinds {

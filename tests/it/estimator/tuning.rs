@@ -416,7 +416,9 @@ fn answers_that_do_not_fit_are_generated_fewer_at_once() {
 fn a_model_with_experts_starts_with_adapters_beside_attention() {
     use headroom::catalog::models;
     const INNER: [FieldId; 3] = [FieldId::AdaptGate, FieldId::AdaptUp, FieldId::AdaptDown];
-    for row in models().iter().filter(|row| row.config.moe.is_some() && row.config.hybrid.is_none()) {
+    // Of some models the parameters are counted alone.
+    let runs = |config: &headroom::config::ModelConfig| config.encoder.is_none() && config.hybrid.is_none();
+    for row in models().iter().filter(|row| row.config.moe.is_some() && runs(&row.config)) {
         let scenario = decode(&format!("v1&do=tune&ft=lora&n=64&gb=64&m={}", row.id)).scenario;
         assert!(INNER.iter().all(|id| scenario.get(*id) == Value::Flag(false) && !scenario.is_set(*id)), "{}", row.id);
         let found = estimate(&scenario.resolve().expect("a job"));

@@ -117,7 +117,7 @@ const RECORDED_ANEW: &[(&str, &str)] = &[
     ("m=mamba-", STATES),
     ("m=minimax-", STATES),
     ("m=granite4-", GRANITE_4),
-    ("prec=fp32", "time: products of fp32 run without TF32, as PyTorch's do unless they are allowed to"),
+    ("prec=fp32", "a remark says that the time is that of products in TF32"),
     ("do=tune", "FLOPs: adapters' products are counted, and a score's head has one column in place of the vocabulary"),
 ];
 const OWN: &str = "modules of its own, which rows of the memory tracker meet to the byte; no longer assumed";

@@ -240,7 +240,7 @@ fields! { $
     AddQkvBias("add-qkv-bias", "add_qkv_bias", "Biases on queries, keys, values").flag().of_file(),
     /// Biases on the other matrices of a block.
     AddBiasLinear("add-bias-linear", "add_bias_linear", "Biases on other matrices").flag().of_file(),
-    /// Attention is latent.
+    /// Attention keeps latents in place of keys and values.
     UseMla("use-mla", "use_mla", "Latent attention").flag().of_file(),
     /// Inner width of dense layers, where the other width is that of experts.
     DenseLayersInner("dense-intermediate-size", "dense_intermediate_size", "Width of dense layers").whole(1..=SIZE).step(1).of_file(),
@@ -264,7 +264,7 @@ fields! { $
     LearnedPromptLength("prompt-length", "prompt_length", "Tokens of a prompt").whole(1..=SIZE).step(1).of_file(),
     /// Classes of distances that have a bias of scores.
     PositionBiasBuckets("position-bias-num-buckets", "position_bias_num_buckets", "Classes of distances").whole(1..=SIZE).step(1).of_file(),
-    /// Width of a head.
+    /// Width of one head of attention.
     DimHead("dim-head", "dim_head", "Head size").whole(1..=SIZE).step(1).of_file(),
     /// Groups of heads whose output is projected apart.
     OGroups("o-groups", "o_groups", "Groups of the output").whole(1..=SIZE).step(1).of_file(),

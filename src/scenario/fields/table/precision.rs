@@ -50,10 +50,10 @@ fields! { $
     /// fills them with zeros, and they take memory through the next forward, too.
     ZeroGradToNone("stn", "set_to_none", "Gradients go behind a step")
         .flag().group(Group::Precision).train().folded().default(FieldDefault::Flag(true)),
-    /// Products of fp32 numbers run in TF32, some seven times as fast on an H100 and less accurate. PyTorch does so only
-    /// where it is asked to (`torch.set_float32_matmul_precision("high")`, the Trainer's `tf32`).
-    AllowTf32("tf32", "allow_tf32", "Products of fp32 in TF32")
-        .flag().group(Group::Precision).train().folded().default(FieldDefault::Flag(false)),
+    /// Products of fp32 numbers run in TF32, some seven times as fast on an H100 and less accurate. PyTorch does so where it is asked
+    /// to (`torch.set_float32_matmul_precision("high")`, the Trainer's `tf32`); without that, switch it off.
+    AllowTf32("tf", "allow_tf32", "Products of fp32 in TF32")
+        .flag().group(Group::Precision).train().folded().default(FieldDefault::Flag(true)),
     /// How the served weights are stored, with the scales and zero points that belong to it.
     WeightDType("w", "quantization", "Weight format")
         .choice(&[

@@ -33,9 +33,9 @@ fields! { $
     MaxTargetPositions("max-target-positions", "max_target_positions", "Longest target").whole(1..=LENGTH).step(64).of_file(),
     /// Bands of frequency of a frame.
     NumMelBins("num-mel-bins", "num_mel_bins", "Mel bins").whole(1..=SIZE).step(16).of_file(),
-    /// Words of the source.
+    /// Words in which sources are written.
     SrcVocabSize("src-vocab-size", "src_vocab_size", "Words of the source").whole(1..=SIZE).step(64).of_file(),
-    /// Words of the target.
+    /// Words in which targets are written.
     TgtVocabSize("tgt-vocab-size", "tgt_vocab_size", "Words of the target").whole(1..=SIZE).step(64).of_file(),
     /// Blocks of the encoder that have experts.
     SparseEncoder("num-sparse-encoder-layers", "num_sparse_encoder_layers", "Encoder: layers with experts").whole(1..=10_000).step(1).of_file(),

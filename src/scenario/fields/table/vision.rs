@@ -190,7 +190,7 @@ fields! { $
     FurtherFfn("further-config.encoder-ffn-dim", "further_config.encoder_ffn_dim", "Sound: feed-forward size").whole(1..=SIZE).step(1).of_file(),
     /// Blocks of the tower for sound.
     FurtherBlocks("further-config.encoder-layers", "further_config.encoder_layers", "Sound: layers").whole(1..=SIZE).step(1).of_file(),
-    /// Bands of a spectrum.
+    /// Bands of the spectrum of a sound.
     FurtherBands("further-config.num-mel-bins", "further_config.num_mel_bins", "Sound: bands").whole(1..=SIZE).step(1).of_file(),
     /// Rows of the table of positions of the tower for sound.
     FurtherPlaces("further-config.max-source-positions", "further_config.max_source_positions", "Sound: positions").whole(1..=SIZE).step(1).of_file(),
@@ -214,9 +214,9 @@ fields! { $
     CodeChannels("further-config.base-channels", "further_config.base_channels", "Autoencoder: channels").whole(1..=SIZE).step(1).of_file(),
     /// Channels between encoder and decoder.
     CodeLatent("further-config.latent-channels", "further_config.latent_channels", "Autoencoder: latent channels").whole(1..=SIZE).step(1).of_file(),
-    /// Width of a code.
+    /// Width of a code of the table.
     CodeWidth("further-config.embed-dim", "further_config.embed_dim", "Autoencoder: width of a code").whole(1..=SIZE).step(1).of_file(),
-    /// Codes of the table.
+    /// Codes that the table holds.
     Codes("further-config.num-embeddings", "further_config.num_embeddings", "Autoencoder: codes").whole(1..=SIZE).step(1).of_file(),
     /// Width that the head of images reads.
     CodeEmbedding("further-config.image-token-embed-dim", "further_config.image_token_embed_dim", "Autoencoder: input of the head").whole(1..=SIZE).step(1).of_file(),
@@ -272,7 +272,7 @@ fields! { $
     LatentQueries("latent-query-num", "latent_query_num", "Projector: learned queries").whole(1..=SIZE).step(1).of_file(),
     /// Numbers of an action.
     ActionWidth("max-action-dim", "max_action_dim", "Numbers of an action").whole(1..=SIZE).step(1).of_file(),
-    /// Numbers of a state.
+    /// Numbers of a state of the robot.
     StateWidth("max-state-dim", "max_state_dim", "Numbers of a state").whole(1..=SIZE).step(1).of_file(),
     /// Blocks of the resampler.
     ProteinLayers("resampler-depth", "resampler_depth", "Resampler: layers").whole(1..=SIZE).step(1).of_file(),
@@ -280,7 +280,7 @@ fields! { $
     ProteinHead("resampler-dim-head", "resampler_dim_head", "Resampler: width of a head").whole(1..=SIZE).step(1).of_file(),
     /// Heads of the resampler.
     ProteinHeads("resampler-heads", "resampler_heads", "Resampler: heads").whole(1..=SIZE).step(1).of_file(),
-    /// Learned latents.
+    /// Learned latents of the resampler.
     ProteinLatents("resampler-num-latents", "resampler_num_latents", "Resampler: latents").whole(1..=SIZE).step(1).of_file(),
     /// Inner width of the feed-forward layers by their width.
     ProteinFactor("resampler-ff-mult", "resampler_ff_mult", "Resampler: feed-forward by width").whole(1..=SIZE).step(1).of_file(),

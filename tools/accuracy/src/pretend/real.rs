@@ -31,7 +31,9 @@ pub fn step_time(row: Fields<'_>, job: &Job) -> Result<Option<Comparison>, Strin
     if row.is_absent("/measured/step_ms") {
         return Ok(None);
     }
-    let cluster = Cluster { overheads: job.cluster().overheads, ..cluster(CARD)? };
+    let mut cluster = Cluster { overheads: job.cluster().overheads, ..cluster(CARD)? };
+    // The script that measured leaves TF32 off, as PyTorch does.
+    cluster.accelerator.peak.tf32 = None;
     let timed = Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster).map_err(|error| error.to_string())?;
     let ours = step(&timed).ok_or("the accelerator's rates are not known")?;
     Ok(Some(times(ours.seconds.0, row.number("/measured/step_ms")? / 1e3)))
