@@ -32,6 +32,7 @@ pub(super) const INNER: &[&str] =
 pub(super) const VOCAB: &[&str] = &["vocab_size", "padded_vocab_size", "n_vocab", "n_words"];
 const POSITIONS: &[&str] =
     &["max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "max_sequence_length", "model_max_length"];
+
 /// Reads a file of that kind.
 pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelConfig, ImportError> {
     let sizes = kind.sizes;
@@ -52,11 +53,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     let intermediate_size = dense_inner(file, kind, expert_width)?;
     let vocab_size = file.size_or(kind.names_of(VOCAB), MAX_SIZE, sizes.vocab)?;
     let max_position_embeddings = file.size_or(kind.own_names_of(POSITIONS), MAX_POSITIONS, sizes.positions)?;
-    let tie_word_embeddings = match kind.ties {
-        Ties::Stated => file.tied(kind.tied)?,
-        Ties::OfText => file.flag("tie_word_embeddings", kind.tied)?,
-        Ties::Never => false,
-    };
+    let tie_word_embeddings = is_tied(file, kind)?;
     let parallel_residual = flag(file, kind.parallel, "parallel_residual")?;
     let (position_embedding, extra) = positions(file, kind.positions)?;
     let rotates = position_embedding == PositionEmbedding::Rotary && mla.is_none();
@@ -98,6 +95,15 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
         ..ModelConfig::plain()
     };
     finished(file, kind, config)
+}
+
+/// Whether the output head reuses the token embedding.
+fn is_tied(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<bool, ImportError> {
+    match kind.ties {
+        Ties::Stated => file.tied(kind.tied),
+        Ties::OfText => file.flag("tie_word_embeddings", kind.tied),
+        Ties::Never => Ok(false),
+    }
 }
 
 /// Inner width of dense layers, where `intermediate_size` is that of experts.

@@ -184,7 +184,9 @@ pub(super) fn tower(file: &mut Reader<'_>, text: &ModelConfig) -> Result<Option<
         (TowerSize::TextSparse, sparse(text)),
         (TowerSize::TextExperts, text.moe.as_ref().map_or(0, |moe| moe.num_experts)),
     ];
-    of_text.into_iter().for_each(|(size, value)| sizes.set(size, value));
+    for (size, value) in of_text {
+        sizes.set(size, value);
+    }
     read(file, spec, &mut sizes)?;
     if let Some(projector) = projector {
         read(file, projector, &mut sizes)?;
@@ -230,7 +232,7 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
     let stated = file.peek(key);
     file.done_with(&[key]);
     let value = match (default, stated) {
-        (TowerDefault::May(_) | TowerDefault::Times(..), Some(Value::Whole(0))) => 0,
+        (TowerDefault::May(_) | TowerDefault::Times(..) | TowerDefault::Count(_), Some(Value::Whole(0))) => 0,
         (
             TowerDefault::Is(_)
             | TowerDefault::May(_)
@@ -239,7 +241,6 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
             | TowerDefault::Times(..),
             Some(value),
         ) => whole(key, value, MAX_SIZE)?,
-        (TowerDefault::Count(_), Some(Value::Whole(0))) => 0,
         (TowerDefault::Count(_), Some(Value::List(items))) => u64::try_from(items.len()).unwrap_or_default(),
         (TowerDefault::Count(_), Some(value)) => whole(key, value, 1024)?,
         (TowerDefault::Flag(yes), None) => u64::from(yes),

@@ -115,5 +115,7 @@ pub fn follow(sizes: &mut TowerSizes) {
         (NECK_INPUT, of(SecondOut).saturating_mul(9)),
         (TWICE, of(SecondOut).saturating_mul(2)),
     ];
-    derived.into_iter().for_each(|(size, value)| sizes.set(size, value));
+    for (size, value) in derived {
+        sizes.set(size, value);
+    }
 }

@@ -196,19 +196,33 @@ pub(super) const BLOCKS: TowerPart = TowerPart {
 
 /// The modules of a tower by its name in scenarios and tables; none for other words.
 pub const fn tower(model_type: &str) -> &'static TowerModules {
-    find(&TOWERS, model_type)
+    find(&TOWER_MODULES, model_type)
 }
 
 /// The modules of a projector by its name in scenarios and tables; none for other words.
 pub const fn projector(model_type: &str) -> &'static TowerModules {
-    find(&PROJECTORS, model_type)
+    find(&PROJECTOR_MODULES, model_type)
 }
 
-const fn find(list: &[&'static TowerSpec], model_type: &str) -> &'static TowerModules {
+/// The modules alone, so that a program that reads no files does not carry how files say them.
+const fn modules<const N: usize>(list: &[&'static TowerSpec; N]) -> [&'static TowerModules; N] {
+    let mut modules = [&TowerModules::NONE; N];
+    let mut at = 0;
+    while at < N {
+        modules[at] = list[at].modules;
+        at += 1;
+    }
+    modules
+}
+
+static TOWER_MODULES: [&TowerModules; TOWERS.len()] = modules(&TOWERS);
+static PROJECTOR_MODULES: [&TowerModules; PROJECTORS.len()] = modules(&PROJECTORS);
+
+const fn find(list: &[&'static TowerModules], model_type: &str) -> &'static TowerModules {
     let mut at = 0;
     while at < list.len() {
-        if same(list[at].modules.model_type, model_type) {
-            return list[at].modules;
+        if same(list[at].model_type, model_type) {
+            return list[at];
         }
         at += 1;
     }

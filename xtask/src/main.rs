@@ -13,6 +13,7 @@ mod shell;
 mod short_names;
 mod single;
 mod sizes;
+mod sorted;
 mod streams;
 mod styles;
 mod tools;

@@ -9,6 +9,7 @@ use std::io::Write as _;
 
 use crate::program::read_source;
 use crate::shell::Outcome;
+use crate::sorted::{sorted, unsorted};
 
 /// Where the decoder's modules lie, each behind those that it needs: files of the npm package lzma1.
 const MODULES: [&str; 5] = ["utils", "lz-window", "range-decoder", "streams", "decoder"];
@@ -17,24 +18,29 @@ const MODULES: [&str; 5] = ["utils", "lz-window", "range-decoder", "streams", "d
 const UNLZMA: &str = "const unlzma = (packed) => {
 const output = new OutputBuffer(4 * packed.length);
 new Decoder().decompress(new InputBuffer(packed), output);
-return output.toArray();
+return unsorted(output.toArray());
 };
 ";
 
 /// How far the packer may look back, in bytes: further than a program is long.
 const DICTIONARY: u32 = 1 << 23;
 
-/// A program in LZMA, with contexts of four bits of the byte before, as its instructions follow from each other and from no address.
+/// A program in LZMA, its instructions sorted by what they are.
 ///
 /// # Errors
 /// When it cannot be packed.
 pub fn tightly_packed(program: &[u8]) -> Outcome<Vec<u8>> {
+    lzma(&sorted(program)?)
+}
+
+/// Bytes in LZMA, with contexts of three bits of the byte before, as what is sorted follows from what is beside it and from no address.
+fn lzma(bytes: &[u8]) -> Outcome<Vec<u8>> {
     let failed = |error: std::io::Error| format!("the program cannot be packed: {error}.");
     let mut options = LzmaOptions::new_preset(9 | liblzma::stream::PRESET_EXTREME).map_err(|error| failed(error.into()))?;
-    options.dict_size(DICTIONARY).literal_context_bits(4).literal_position_bits(0).position_bits(0).nice_len(273);
+    options.dict_size(DICTIONARY).literal_context_bits(3).literal_position_bits(0).position_bits(0).nice_len(273);
     let stream = Stream::new_lzma_encoder(&options).map_err(|error| failed(error.into()))?;
     let mut packer = XzEncoder::new_stream(Vec::new(), stream);
-    packer.write_all(program).map_err(failed)?;
+    packer.write_all(bytes).map_err(failed)?;
     packer.finish().map_err(failed)
 }
 
@@ -48,6 +54,7 @@ pub fn script() -> Outcome<String> {
         let text = read_source(&format!("tests/e2e/node_modules/lzma1/lib/{module}.js"))?;
         script.push_str(&without_modules(&text));
     }
+    script.push_str(&unsorted());
     script.push_str(UNLZMA);
     Ok(script)
 }
@@ -64,7 +71,7 @@ fn without_modules(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{tightly_packed, without_modules};
+    use super::{lzma, without_modules};
 
     #[test]
     fn a_module_becomes_part_of_a_script() {
@@ -74,9 +81,9 @@ mod tests {
 
     #[test]
     fn what_repeats_is_packed_and_begins_as_the_decoder_expects() {
-        let packed = tightly_packed(&[7; 10_000]).unwrap();
+        let packed = lzma(&[7; 10_000]).unwrap();
         assert!(packed.len() < 100, "{}", packed.len());
-        // Four bits of context, no others: the first byte is 4 + 9 · (0 + 5 · 0).
-        assert_eq!(packed[0], 4);
+        // Three bits of context, no others: the first byte is 3 + 9 · (0 + 5 · 0).
+        assert_eq!(packed[0], 3);
     }
 }

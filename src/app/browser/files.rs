@@ -20,7 +20,7 @@ fn chosen(event: &Event) -> Option<(HtmlInputElement, Vec<File>)> {
 /// Whether what was chosen is more than one text: several files, or one with weights.
 pub fn are_of_a_model(event: &Event) -> bool {
     let names: Vec<String> =
-        chosen(event).into_iter().flat_map(|(_, files)| files).map(|file| file.name().to_lowercase()).collect();
+        chosen(event).into_iter().flat_map(|(_, files)| files).map(|file| file.name().to_ascii_lowercase()).collect();
     names.len() > 1 || names.iter().any(|name| [".gguf", ".safetensors"].iter().any(|ending| name.ends_with(ending)))
 }
 
@@ -33,7 +33,7 @@ struct Waiting<F> {
 
 /// Whether a file of a model's folder says something about its shape: tokenizers and cards do not.
 fn is_wanted(name: &str) -> bool {
-    let name = name.to_lowercase();
+    let name = name.to_ascii_lowercase();
     ["config.json", "params.json"].contains(&name.as_str())
         || [".index.json", ".gguf", ".safetensors"].iter().any(|ending| name.ends_with(ending))
 }

@@ -426,7 +426,7 @@ fn chosen(event: &web_sys::Event, most: f64) -> Option<Result<(web_sys::HtmlInpu
 
 /// Whether the file chosen in an input is a pickle, by its name.
 pub fn is_pickle(event: &web_sys::Event) -> bool {
-    let name = chosen(event, f64::INFINITY).and_then(Result::ok).map(|(_, file)| file.name().to_lowercase());
+    let name = chosen(event, f64::INFINITY).and_then(Result::ok).map(|(_, file)| file.name().to_ascii_lowercase());
     name.is_some_and(|name| [".pickle", ".pkl"].iter().any(|ending| name.ends_with(ending)))
 }
 

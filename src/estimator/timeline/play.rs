@@ -46,6 +46,26 @@ impl Playing<'_, '_> {
             self.groups.leaves(self.last, true);
         }
     }
+
+    /// The block at that place in forward, run so that backward can run it again where it must: its output, and what it returns beside.
+    fn run_block<'t>(
+        &self,
+        tape: &'t Tape,
+        plan: &Plan<'_>,
+        at: usize,
+        (hidden, tables): (&Var<'t>, &Tables<'t>),
+    ) -> (Var<'t>, Option<Var<'t>>) {
+        let selective = plan.recompute == Recompute::Selective;
+        let keeps_products = selective && plan.with.stack.selective == SelectiveRecompute::AllButSecondProducts;
+        if plan.recompute != Recompute::Full && !keeps_products {
+            return self.layers.run(tape, at, (hidden, tables));
+        }
+        let read = tables.all();
+        let parts = read.iter().map(|part| (part.parts(), part.wants_gradient())).collect();
+        self.tables.borrow_mut().push((parts, tables.kinds(), tables.layer.clone()));
+        let block = |tape: &'t Tape, input: &Var<'t>| self.layers.run(tape, at, (input, tables));
+        if keeps_products { tape.checkpoint_but_products(hidden, &read, block) } else { tape.checkpoint(hidden, &read, block) }
+    }
 }
 
 impl Model for Playing<'_, '_> {
@@ -413,22 +433,7 @@ fn forward<'t, 'g>(
         groups.before_forward(tag);
         let chosen = if hands_on { outputs.clone() } else { None };
         let tables = &Tables { past: cached.get(at).cloned(), chosen, ..tables };
-        let hidden = &embedded.hidden;
-        let keeps_products =
-            plan.recompute == Recompute::Selective && plan.with.stack.selective == SelectiveRecompute::AllButSecondProducts;
-        let (next, beside) = if plan.recompute == Recompute::Full || keeps_products {
-            let read = tables.all();
-            let parts = read.iter().map(|part| (part.parts(), part.wants_gradient())).collect();
-            playing.tables.borrow_mut().push((parts, tables.kinds(), tables.layer.clone()));
-            let block = |tape: &'t Tape, input: &Var<'t>| playing.layers.run(tape, at, (input, tables));
-            if keeps_products {
-                tape.checkpoint_but_products(hidden, &read, block)
-            } else {
-                tape.checkpoint(hidden, &read, block)
-            }
-        } else {
-            playing.layers.run(tape, at, (hidden, tables))
-        };
+        let (next, beside) = playing.run_block(tape, plan, at, (&embedded.hidden, tables));
         groups.after_forward(tag);
         embedded.hidden = next;
         outputs = beside;

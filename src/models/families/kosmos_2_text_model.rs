@@ -12,7 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     older_names: true,
     heads_fill_hidden: true,
     key_value_heads: KeyValueHeads::AsQueryHeads,
-    inner: InnerWidth::Stated(&["ffn_dim"]),
+    inner: InnerWidth::Stated(&["intermediate_size", "ffn_dim"]),
     sizes: Sizes::of([2048, 8192], 24, 32, 65_037, 2048),
     positions: Positions::Are(PositionEmbedding::None),
     tied: true,

@@ -67,5 +67,7 @@ fn follow(sizes: &mut TowerSizes) {
         (TOKENS, tokens(of(Merge))),
         (FINE_TOKENS, tokens(half).saturating_mul(fine)),
     ];
-    derived.into_iter().for_each(|(size, value)| sizes.set(size, value));
+    for (size, value) in derived {
+        sizes.set(size, value);
+    }
 }

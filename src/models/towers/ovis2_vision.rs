@@ -75,5 +75,7 @@ fn follow(sizes: &mut TowerSizes) {
         (Biased, of(Biased).saturating_mul(of(Layers))),
         (BIASES, of(BIASES).saturating_mul(of(Layers))),
     ];
-    derived.into_iter().for_each(|(size, value)| sizes.set(size, value));
+    for (size, value) in derived {
+        sizes.set(size, value);
+    }
 }

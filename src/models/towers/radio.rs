@@ -80,5 +80,7 @@ fn follow(sizes: &mut TowerSizes) {
         (FILMED, of(VIDEO).min(1)),
         (Biased, of(Biased).saturating_mul(of(Layers))),
     ];
-    derived.into_iter().for_each(|(size, value)| sizes.set(size, value));
+    for (size, value) in derived {
+        sizes.set(size, value);
+    }
 }

@@ -84,6 +84,14 @@ pub(super) struct Attention {
     rows: (Form, Form),
 }
 
+/// Shapes of queries beside their gate: by heads, and the gate by itself.
+fn joint_gate(build: &Build<'_>) -> [Form; 2] {
+    let (with, tape, heads) = (build.with, build.tape, build.with.own_heads());
+    let both = Dim("query and gate", with.head_dim().1.saturating_mul(2));
+    let columns = Dim(heads.0, heads.1.saturating_mul(with.head_dim().1));
+    [tape.form([with.b(), with.s(), heads, both]), tape.form([with.b(), with.s(), columns])]
+}
+
 impl Attention {
     pub fn new(build: &Build<'_>, keys: Keys, indexed: bool) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
@@ -124,10 +132,6 @@ impl Attention {
         let scales_values = model.family.modules().scales_values;
         let scales_keys = model.family.modules().scales_branches;
         let repeats = build.kernels().repeats_keys && kv.1 < heads.1;
-        let joint_gate = model.gates_attention().then(|| {
-            let both = Dim("query and gate", d.1.saturating_mul(2));
-            [tape.form([with.b(), with.s(), heads, both]), tape.form([with.b(), with.s(), columns(heads)])]
-        });
         Self {
             query,
             joined,
@@ -142,7 +146,7 @@ impl Attention {
             scales_values,
             scales_keys,
             index,
-            joint_gate,
+            joint_gate: model.gates_attention().then(|| joint_gate(build)),
             repeats,
             shapes,
             several,

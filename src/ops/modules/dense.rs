@@ -51,6 +51,21 @@ struct Attention {
 const OWN: [&str; 2] = ["Query, key and value projection", "Output projection"];
 const CROSS: [&str; 2] = ["Cross-attention: query, key and value projection", "Cross-attention: output projection"];
 
+/// The norm over queries, or over keys, of so many heads.
+fn norm_of_heads(build: &Build<'_>, heads: Dim) -> Norm {
+    let (with, tape, d) = (build.with, build.tape, build.with.head_dim());
+    match build.model().family.modules().query_key_norm {
+        QueryKeyNorm::OwnScales => Norm::shaped(build, [heads, d], false, tape.form([with.b(), with.s(), heads])),
+        QueryKeyNorm::HeadByHead | QueryKeyNorm::OnceAllAreMade | QueryKeyNorm::AllHeadsTogether => {
+            Norm::new(build, d, tape.form([with.b(), with.s(), heads]))
+        }
+        QueryKeyNorm::AfterTransposing | QueryKeyNorm::AfterRotation => {
+            Norm::new(build, d, tape.form([with.b(), heads, with.s()]))
+        }
+        QueryKeyNorm::OwnNorms => Norm::shaped(build, [heads, d], false, tape.form([with.b(), heads, with.s()])),
+    }
+}
+
 impl Attention {
     fn new(build: &Build<'_>) -> Self {
         Self::to(build, build, OWN)
@@ -109,17 +124,7 @@ impl Attention {
             (Projection::Separate([query, key, project_keys(("value weight", bias("value bias")))]), output())
         };
         tape.at("Query and key norm", sources::PYTORCH_AUTOGRAD);
-        let norm = |heads: Dim| match modules.query_key_norm {
-            QueryKeyNorm::OwnScales => Norm::shaped(build, [heads, d], false, tape.form([with.b(), with.s(), heads])),
-            QueryKeyNorm::HeadByHead | QueryKeyNorm::OnceAllAreMade | QueryKeyNorm::AllHeadsTogether => {
-                Norm::new(build, d, tape.form([with.b(), with.s(), heads]))
-            }
-            QueryKeyNorm::AfterTransposing | QueryKeyNorm::AfterRotation => {
-                Norm::new(build, d, tape.form([with.b(), heads, with.s()]))
-            }
-            QueryKeyNorm::OwnNorms => Norm::shaped(build, [heads, d], false, tape.form([with.b(), heads, with.s()])),
-        };
-        let norms = model.qk_norm.then(|| (modules.query_key_norm, [norm(heads), norm(kv)]));
+        let norms = model.qk_norm.then(|| (modules.query_key_norm, [heads, kv].map(|heads| norm_of_heads(build, heads))));
         let rotation = (model.position_embedding == PositionEmbedding::Rotary).then(|| Rotation::new(build));
         let core = Core::new(build).with_sinks(sinks);
         let (shapes, several) = (build.shapes, [heads.1 > 1, kv.1 > 1]);
@@ -327,7 +332,7 @@ impl Dense {
         };
         let x = if self.norm_last { input.clone() } else { normed(&input) };
         let alibi = tables.no_biases.clone();
-        let (attended, _weights) = attention.run(tape, &x, &Tables { source, alibi, ..Tables::default() });
+        let (attended, _weights) = attention.run(tape, &x, &Tables { alibi, source, ..Tables::default() });
         drop(x);
         let sum = self.sum(&{ input }, attended).named("cross-attention residual");
         if self.norm_last { normed(&{ sum }) } else { sum }

@@ -182,6 +182,46 @@ fn scale(build: &Build<'_>) -> Option<DType> {
     }
 }
 
+/// The table of tokens, with the rows that a tower adds to it.
+fn token_embedding(build: &Build<'_>, width: Dim) -> Param {
+    build.parameter("token embedding", [super::tower::with_rows(build, build.with.vocab_part()), width])
+}
+
+/// The encoder beside the decoder, and a table of words that nobody reads.
+fn beside(build: &Build<'_>, first: bool, width: Dim, embedding: Param) -> Option<Box<OfSource>> {
+    OfSource::declare_idle(build, width);
+    let source = if first { OfSource::new(build, embedding) } else { None };
+    build.tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+    source
+}
+
+/// Whether tables of rotations are made.
+fn is_turned(model: &ModelConfig) -> bool {
+    let rotary = model.position_embedding == PositionEmbedding::Rotary;
+    rotary || model.family.modules().linear_biases == LinearBiases::BesidePositions
+}
+
+/// How many masks there are, whether the one is that of a window, and whether layers with and without one have tables of their own.
+fn of_windows(model: &ModelConfig) -> (u8, [bool; 2]) {
+    let modules = model.family.modules();
+    let some = model.sliding_layers != LayerSet::None;
+    let kinds = if modules.mask_for_each_kind && some { 2 } else { 1 };
+    let any = |sliding| (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer) == sliding);
+    (kinds, [kinds == 1 && some && any(true), modules.tables_for_each_kind && any(true) && any(false)])
+}
+
+/// A table of learned positions, where the model has one; some never learn.
+fn learned_positions(build: &Build<'_>, width: Dim) -> Option<Param> {
+    let (model, tape) = (build.model(), build.tape);
+    let learned = model.position_embedding == PositionEmbedding::Learned && model.position_rows > 0;
+    if model.family.modules().freezes_positions {
+        tape.freeze(true);
+    }
+    let table = learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), width]));
+    tape.freeze(build.with.tuning.freezes_embedding());
+    table
+}
+
 impl Ends {
     /// Declares the embedding's parameters; [`Self::finish`] those of the head.
     ///
@@ -198,28 +238,16 @@ impl Ends {
         let own = own_width(build);
         let holds = first || (last && model.tie_word_embeddings);
         let frozen = tape.freeze(with.tuning.freezes_embedding());
-        let declared = || {
-            if holds { build.parameter("token embedding", [super::tower::with_rows(build, with.vocab_part()), own]) } else { 0 }
-        };
-        let embedding = shared.unwrap_or_else(declared);
-        OfSource::declare_idle(build, own);
-        let source = if first { OfSource::new(build, embedding) } else { None };
-        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let learned = first && model.position_embedding == PositionEmbedding::Learned && model.position_rows > 0;
+        let embedding = shared.unwrap_or_else(|| if holds { token_embedding(build, own) } else { 0 });
+        let source = beside(build, first, own, embedding);
         let places = encoder::embedding_width(build);
-        if modules.freezes_positions {
-            tape.freeze(true);
-        }
-        let positions =
-            learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), places]));
-        tape.freeze(with.tuning.freezes_embedding());
+        let positions = if first { learned_positions(build, places) } else { None };
         let of_encoder = OfEncoder::new(build, first);
         tape.freeze(frozen);
         let sight = if first { super::tower::declare(build) } else { None };
         let projections = projections(build, own);
         let [final_norm, embedding_norm] = early_norms(build, (first, last), places);
-        let kinds_of_masks = if modules.mask_for_each_kind && model.sliding_layers != LayerSet::None { 2 } else { 1 };
-        let any = |sliding| (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer) == sliding);
+        let (kinds_of_masks, [slides, two_tables]) = of_windows(model);
         Self {
             embedding,
             first,
@@ -245,8 +273,7 @@ impl Ends {
             tower: model.tower.filter(|_| first),
             sight,
             own_model: build.kernels().is_own_model,
-            rotary: model.position_embedding == PositionEmbedding::Rotary
-                || modules.linear_biases == LinearBiases::BesidePositions,
+            rotary: is_turned(model),
             factors: factors(build),
             last_factors: Cell::default(),
             loss_behind: build.kernels().loss_behind_model,
@@ -254,8 +281,8 @@ impl Ends {
             alibi: model.position_embedding == PositionEmbedding::Alibi,
             eager: with.attention == AttentionKernel::Standard,
             kinds_of_masks,
-            slides: kinds_of_masks == 1 && model.sliding_layers != LayerSet::None && any(true),
-            two_tables: modules.tables_for_each_kind && any(true) && any(false),
+            slides,
+            two_tables,
             scale: scale(build),
             modules,
             soft_cap: model.final_logit_softcapping,

@@ -11,7 +11,8 @@ pub(super) const FIRST: &str = "v1";
 
 /// The key of a field in a link: of the architecture the name in `config.json`, unless every size is said by hand.
 pub(super) fn key(field: &Field, by_hand: bool) -> String {
-    if field.default.is_of_model() && !by_hand { named(field) } else { field.key.to_owned() }
+    let is_named = field.default.is_of_model() && !by_hand || matches!(field.default, FieldDefault::OfFile);
+    if is_named { named(field) } else { field.key.to_owned() }
 }
 
 fn named(field: &Field) -> String {

@@ -153,7 +153,11 @@ impl Entry {
     }
 
     /// It is a key of `config.json` files that only some families read: what the file says, or the library, is its default.
-    pub(super) const fn of_file(self) -> Self {
+    ///
+    /// The form calls it by that key; in links `-` stands for `_`.
+    pub(super) const fn of_file(mut self) -> Self {
+        self.field.key = self.field.name;
+        self.field.label = self.field.name;
         self.group(Group::Structure).folded().default(FieldDefault::OfFile)
     }
 
