@@ -3,6 +3,7 @@
 mod begin;
 mod beside;
 mod chunks;
+mod declared;
 mod encoder;
 mod forms;
 mod frames;
@@ -15,6 +16,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 pub(crate) use chunks::AroundLoss;
+use declared::{beside, is_turned, learned_positions, of_windows, token_embedding};
 use encoder::{OfEncoder, Transform};
 use forms::Forms;
 use frames::Frames;
@@ -28,8 +30,8 @@ use super::tables::Tables;
 use super::tower::Sight;
 use super::{Build, FP32, Linear, Shapes, Split};
 use crate::config::{
-    AttentionKernel, EmbeddingScale, Float8, Keys, LayerSet, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds,
-    Recompute, Tower,
+    AttentionKernel, EmbeddingScale, Float8, Keys, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds, Recompute,
+    Tower,
 };
 use crate::ops::builder::Lowering;
 use crate::ops::tape::{Kept, Param, SCALE, Tape, Var};
@@ -180,46 +182,6 @@ fn scale(build: &Build<'_>) -> Option<DType> {
         EmbeddingScale::Buffer => Some(build.with.made_in),
         EmbeddingScale::WholeBuffer => Some(DType::Int64),
     }
-}
-
-/// The table of tokens, with the rows that a tower adds to it.
-fn token_embedding(build: &Build<'_>, width: Dim) -> Param {
-    build.parameter("token embedding", [super::tower::with_rows(build, build.with.vocab_part()), width])
-}
-
-/// The encoder beside the decoder, and a table of words that nobody reads.
-fn beside(build: &Build<'_>, first: bool, width: Dim, embedding: Param) -> Option<Box<OfSource>> {
-    OfSource::declare_idle(build, width);
-    let source = if first { OfSource::new(build, embedding) } else { None };
-    build.tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-    source
-}
-
-/// Whether tables of rotations are made.
-fn is_turned(model: &ModelConfig) -> bool {
-    let rotary = model.position_embedding == PositionEmbedding::Rotary;
-    rotary || model.family.modules().linear_biases == LinearBiases::BesidePositions
-}
-
-/// How many masks there are, whether the one is that of a window, and whether layers with and without one have tables of their own.
-fn of_windows(model: &ModelConfig) -> (u8, [bool; 2]) {
-    let modules = model.family.modules();
-    let some = model.sliding_layers != LayerSet::None;
-    let kinds = if modules.mask_for_each_kind && some { 2 } else { 1 };
-    let any = |sliding| (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer) == sliding);
-    (kinds, [kinds == 1 && some && any(true), modules.tables_for_each_kind && any(true) && any(false)])
-}
-
-/// A table of learned positions, where the model has one; some never learn.
-fn learned_positions(build: &Build<'_>, width: Dim) -> Option<Param> {
-    let (model, tape) = (build.model(), build.tape);
-    let learned = model.position_embedding == PositionEmbedding::Learned && model.position_rows > 0;
-    if model.family.modules().freezes_positions {
-        tape.freeze(true);
-    }
-    let table = learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), width]));
-    tape.freeze(build.with.tuning.freezes_embedding());
-    table
 }
 
 impl Ends {

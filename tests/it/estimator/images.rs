@@ -125,7 +125,7 @@ fn images_that_are_not_modelled_are_refused_by_name() {
     assert_eq!(none, ["no vision tower is counted in this model, so that it takes no images; set “Images per sequence” to 0"]);
     let other =
         said(&json!({"model_type": "mistral3", "text_config": texts, "vision_config": {"model_type": "pixtral"}}), |run| {
-            run.images = some
+            run.images = some;
         });
     assert!(other[0].starts_with("what images take is not described for the vision tower “pixtral” of “mistral3”"), "{other:?}");
     let compiled = said(&row["config"], |run| (run.seq_length, run.images, run.compile) = (512, some, true));

@@ -15,7 +15,8 @@ use serde::Deserialize;
 #[derive(Clone, Deserialize)]
 struct Kind {
     task: String,
-    kind: String,
+    #[serde(rename = "kind")]
+    model_type: String,
     text: Option<u64>,
     whole: Option<u64>,
     config: serde_json::Value,
@@ -44,7 +45,7 @@ fn kinds() -> Vec<Kind> {
 /// The kinds, each once: the decoder of a model with an encoder is listed with its model.
 fn kinds_of_whole_models() -> Vec<Kind> {
     let (text, others): (Vec<_>, Vec<_>) = kinds().into_iter().partition(|kind| kind.task == "causal");
-    let is_part = |kind: &Kind| others.iter().any(|other| other.kind == kind.kind);
+    let is_part = |kind: &Kind| others.iter().any(|other| other.model_type == kind.model_type);
     text.into_iter().filter(|kind| !is_part(kind)).chain(others.iter().map(Kind::clone)).collect()
 }
 
@@ -80,7 +81,7 @@ fn page() -> (String, usize) {
     let (mut refused, mut in_part, mut exact) = (Vec::new(), Vec::new(), 0);
     for kind in kinds_of_whole_models() {
         match config_json(&kind.config.to_string()) {
-            Err(problem) => refused.push((kind.task, kind.kind, reason(&problem))),
+            Err(problem) => refused.push((kind.task, kind.model_type, reason(&problem))),
             Ok(imported) => match doubts(&imported) {
                 doubts if doubts.is_empty() => {
                     let expected = if imported.config.tower.is_some() { kind.whole } else { kind.text };
@@ -89,11 +90,11 @@ fn page() -> (String, usize) {
                         expected,
                         "{} {} is off without a word",
                         kind.task,
-                        kind.kind
+                        kind.model_type
                     );
                     exact += 1;
                 }
-                doubts => in_part.push((kind.task, kind.kind, doubts.join("; "))),
+                doubts => in_part.push((kind.task, kind.model_type, doubts.join("; "))),
             },
         }
     }

@@ -1,0 +1,48 @@
+//! Parts that both ends declare first: the table of tokens, positions, an encoder beside the decoder.
+
+use super::source::OfSource;
+use crate::config::{LayerSet, LinearBiases, ModelConfig, PositionEmbedding};
+use crate::ops::modules::Build;
+use crate::ops::tape::Param;
+use crate::ops::tensor::Dim;
+use crate::sources;
+
+/// The table of tokens, with the rows that a tower adds to it.
+pub(super) fn token_embedding(build: &Build<'_>, width: Dim) -> Param {
+    build.parameter("token embedding", [crate::ops::modules::tower::with_rows(build, build.with.vocab_part()), width])
+}
+
+/// The encoder beside the decoder, and a table of words that nobody reads.
+pub(super) fn beside(build: &Build<'_>, first: bool, width: Dim, embedding: Param) -> Option<Box<OfSource>> {
+    OfSource::declare_idle(build, width);
+    let source = if first { OfSource::new(build, embedding) } else { None };
+    build.tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+    source
+}
+
+/// Whether tables of rotations are made.
+pub(super) fn is_turned(model: &ModelConfig) -> bool {
+    let rotary = model.position_embedding == PositionEmbedding::Rotary;
+    rotary || model.family.modules().linear_biases == LinearBiases::BesidePositions
+}
+
+/// How many masks there are, whether the one is that of a window, and whether layers with and without one have tables of their own.
+pub(super) fn of_windows(model: &ModelConfig) -> (u8, [bool; 2]) {
+    let modules = model.family.modules();
+    let some = model.sliding_layers != LayerSet::None;
+    let kinds = if modules.mask_for_each_kind && some { 2 } else { 1 };
+    let any = |sliding| (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer) == sliding);
+    (kinds, [kinds == 1 && some && any(true), modules.tables_for_each_kind && any(true) && any(false)])
+}
+
+/// A table of learned positions, where the model has one; some never learn.
+pub(super) fn learned_positions(build: &Build<'_>, width: Dim) -> Option<Param> {
+    let (model, tape) = (build.model(), build.tape);
+    let learned = model.position_embedding == PositionEmbedding::Learned && model.position_rows > 0;
+    if model.family.modules().freezes_positions {
+        tape.freeze(true);
+    }
+    let table = learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), width]));
+    tape.freeze(build.with.tuning.freezes_embedding());
+    table
+}
