@@ -179,8 +179,12 @@ pub fn key(job: &Job) -> Option<BlockKey> {
     Some((layout.t(), layout.cp(), layout.ep(), layout.etp(), job.micro_batch_size(), layout.sequence_parallel))
 }
 
-/// Times of single layers; `None` when serving, and where the accelerator's peak or memory bandwidth is unknown.
+/// Times of single layers; `None` when serving, where the accelerator's peak or memory bandwidth is unknown, and for models of which a
+/// part has another length than the text: an encoder beside its decoder, and a tower that sees images.
 pub fn block_times(job: &Job) -> Option<BlockTimes> {
+    if super::timing::other_lengths(job).is_some() {
+        return None;
+    }
     let clock = Clock::of(job)?;
     let recompute = job.training()?.recompute;
     let parts = clock.played(job).unwrap_or_else(|| {

@@ -30,6 +30,10 @@ pub enum Unknown {
     Bandwidth,
     /// The rate of matrix products in the narrow format asked for.
     Narrow,
+    /// The time of an encoder beside its decoder.
+    Encoder,
+    /// The time of a vision tower that sees images.
+    Images,
 }
 
 /// The time of a job, of which the estimate is known; what is missing where it cannot be told.
@@ -46,7 +50,19 @@ pub fn timing(job: &Job, estimate: &Estimate) -> Timing {
     timed.unwrap_or_else(|| Timing::Unknown(missing(job)))
 }
 
+/// A part of the model that runs over another length than the text, of which no time is modelled.
+pub(super) fn other_lengths(job: &Job) -> Option<Unknown> {
+    let sees = job.training().is_some_and(|run| run.images.per_sequence > 0);
+    match job.model().source {
+        Some(_) => Some(Unknown::Encoder),
+        None => sees.then_some(Unknown::Images),
+    }
+}
+
 fn missing(job: &Job) -> Unknown {
+    if let Some(part) = other_lengths(job) {
+        return part;
+    }
     let format = match job.run() {
         Run::Training(run) => run.recipe().activation,
         Run::Serving(run) => run.activation_dtype,

@@ -254,3 +254,16 @@ proptest! {
         prop_assert!(step.lines.iter().all(|line| line.seconds.0 > 0.0));
     }
 }
+
+/// An encoder beside a decoder runs over a text of its own: no time is guessed from the decoder's.
+#[test]
+fn no_time_is_told_of_parts_with_another_length() {
+    let rows = include_str!("../../data/truth/parameters_families.jsonl");
+    let row = rows.lines().find(|line| line.contains("\"model\": \"bart\"")).expect("a row");
+    let row: serde_json::Value = serde_json::from_str(row).expect("a row");
+    let model = headroom::import::config_json(&row["config"].to_string()).expect("a known kind").config;
+    let job = Job::new(model, Run::Training(run()), ParallelLayout::SINGLE, cluster("h100-80")).expect("a valid job");
+    assert!(step(&job).is_none());
+    let told = headroom::estimator::time::timing(&job, &headroom::estimator::estimate(&job));
+    assert!(matches!(told, headroom::estimator::time::Timing::Unknown(headroom::estimator::time::Unknown::Encoder)));
+}
