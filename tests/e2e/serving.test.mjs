@@ -72,10 +72,15 @@ test('a model whose layers keep a state is pasted, refused for training, and ser
   const page = await open('v1&n=4&tp=4');
   const first = await link(page);
   await part(page, 'paste').click();
-  const config = { model_type: 'jamba', num_hidden_layers: 32, attn_layer_period: 32, attn_layer_offset: 16, max_position_embeddings: 262144 };
+  const layers = Array.from({ length: 32 }, (_, at) => at + 1);
+  const [attends, keeps] = [layers.filter((layer) => layer % 4 === 0), layers.filter((layer) => layer % 4 !== 0)];
+  const config = {
+    model_type: 'kimi_linear', num_hidden_layers: 32, max_position_embeddings: 262144,
+    linear_attn_config: { full_attn_layers: attends, kda_layers: keeps, head_dim: 128, num_heads: 32, short_conv_kernel_size: 4 },
+  };
   await part(page, 'paste-text').fill(JSON.stringify(config));
   await part(page, 'paste-report').waitFor();
-  assert.match(await textOf(part(page, 'paste-report')), /mixer_layers.*31 of 32.*attention_layers.*1 of 32/);
+  assert.match(await textOf(part(page, 'paste-report')), /mixer_layers.*24 of 32.*attention_layers.*8 of 32/);
   await part(page, 'paste-use').click();
   const problem = part(page, 'error-do');
   await problem.waitFor();
