@@ -89,7 +89,7 @@ pub fn is_of_a_model(name: &str) -> bool {
 /// let text = br#"{"dim": 4096, "n_layers": 32, "head_dim": 128, "hidden_dim": 14336, "n_heads": 32, "n_kv_heads": 8,
 ///     "norm_eps": 1e-05, "vocab_size": 32768}"#;
 /// let found = read(&[Part { name: "params.json", start: text }])?;
-/// assert_eq!(understood(&found.imported), "Mistral 7B v0.3: 7.2 B parameters, all keys understood.");
+/// assert_eq!(understood(&found.imported), "Mistral: 7.2 B parameters, all keys understood.");
 /// # Ok::<(), headroom::checkpoint::CheckpointError>(())
 /// ```
 ///

@@ -270,4 +270,6 @@ fields! { $
     OGroups("o-groups", "o_groups", "Groups of the output").whole(1..=SIZE).step(1).of_file(),
     /// Columns that each group of heads is projected to.
     OLoraRank("o-lora-rank", "o_lora_rank", "Rank of the output").whole(1..=SIZE).step(1).of_file(),
+    /// Norms stand before and behind each half of a block.
+    UseSandwichNorm("use-sandwich-norm", "use_sandwich_norm", "Norms behind each half").flag().of_file(),
 }
