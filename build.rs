@@ -73,7 +73,7 @@ struct Model {
     #[serde(default, deserialize_with = "architecture")]
     config: Option<ModelConfig>,
     published_parameters: Option<u64>,
-    /// Whether it is served in the format that its file states: a row of its own beside the one in 16 bits, which links name.
+    /// True for a row that is served in the format that its file states; it stands beside the row in 16 bits, which links name.
     #[serde(default)]
     as_published: bool,
     verified: bool,
@@ -283,7 +283,7 @@ fn table(rows: impl Iterator<Item = String>) -> String {
     format!("&[{}]", rows.collect::<Vec<_>>().join(",\n"))
 }
 
-/// What a row's file says.
+/// A row's file, as it is read.
 struct Shape {
     config: ModelConfig,
     /// The keys that the file states; none of a shape that is written in the row.

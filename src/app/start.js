@@ -58,7 +58,7 @@ const filesOf = async (entries) => {
   return Promise.all(all.flat().filter((entry) => entry.isFile).map((entry) => new Promise((done, failed) => entry.file(done, failed))));
 };
 
-// What is dropped while the dialog for files is open goes the way of chosen files.
+// Files that are dropped while the dialog is open go the way of chosen ones.
 const chooser = () => document.querySelector("[data-change=paste-file]");
 addEventListener("dragover", (event) => chooser() && event.preventDefault());
 addEventListener("drop", async (event) => {

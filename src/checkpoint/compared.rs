@@ -7,7 +7,7 @@ use crate::ops::parameters_of;
 use crate::scenario::{FieldId, Mode, Scenario, Value};
 use crate::units::{Bytes, MemoryUnit, grouped, to_f64, whole};
 
-/// What stored tensors and counted model have in common, one sentence each.
+/// Sentences that compare the stored tensors with the counted model.
 pub(super) fn compared(stored: &Stored, imported: &Imported) -> Vec<String> {
     let mut said = vec![stored.said()];
     if stored.missing == 0 && !stored.tensors.is_empty() {

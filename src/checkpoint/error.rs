@@ -22,7 +22,7 @@ pub enum CheckpointError {
     Broken {
         /// The file's name.
         file: String,
-        /// What is wrong.
+        /// The part that is wrong.
         what: String,
     },
     /// A GGUF file whose architecture has no place in the table.
@@ -31,7 +31,7 @@ pub enum CheckpointError {
          was made from."
     )]
     Architecture {
-        /// What `general.architecture` says.
+        /// The word under `general.architecture`.
         name: String,
     },
     /// The keys do not make a model that is known.

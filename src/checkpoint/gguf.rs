@@ -31,7 +31,7 @@ pub(super) enum Meta {
     Long,
 }
 
-/// What the header of one file says.
+/// The header of one file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Header {
     /// Keys with values, in the file's order.

@@ -1,4 +1,4 @@
-//! What a model's own files say: `config.json`, Mistral's `params.json`, the header of a GGUF file, the headers of safetensors files and
+//! A model's own files: `config.json`, Mistral's `params.json`, the header of a GGUF file, the headers of safetensors files and
 //! the index of a checkpoint in several files. Of weights only the beginning is read; nothing is guessed where a file is broken.
 
 mod compared;
@@ -28,7 +28,7 @@ pub struct Part<'a> {
     pub start: &'a [u8],
 }
 
-/// What the files of one model say together.
+/// A model, as its files describe it together.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The architecture.
@@ -40,7 +40,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// What stored tensors and the counted model have in common, one sentence each; nothing where no file lists tensors.
+    /// Sentences that compare the stored tensors with the counted model; none where no file lists tensors.
     pub fn compared(&self) -> Vec<String> {
         self.stored.as_ref().map(|stored| compared::compared(stored, &self.imported)).unwrap_or_default()
     }
@@ -76,7 +76,7 @@ fn kind(part: &Part<'_>, is_alone: bool) -> Option<Kind> {
     }
 }
 
-/// Whether a name is that of a file that says, alone or beside others, what a model is.
+/// True for the name of a file that describes a model, alone or beside others.
 pub fn is_of_a_model(name: &str) -> bool {
     kind(&Part { name, start: &[] }, false).is_some()
 }

@@ -46,7 +46,7 @@ const HARMLESS: [&str; 9] = [
 /// Parts beside the text.
 const PARTS: [(&str, &str); 2] = [("vision_encoder", "vision tower"), ("multimodal", "part for images or sound")];
 
-/// Whether a text has the keys of a `params.json`.
+/// True for a text with the keys of a `params.json`.
 pub(super) fn is_params(start: &[u8]) -> bool {
     object(start).is_some_and(|keys| ["dim", "n_layers", "n_heads"].iter().all(|key| keys.contains_key(*key)))
 }

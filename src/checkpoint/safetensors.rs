@@ -9,7 +9,7 @@ use super::stored::Tensor;
 /// The longest header that the format allows, bytes.
 const LONGEST_HEADER: usize = 100_000_000;
 
-/// What an index says.
+/// An index: where each tensor lies, and how much there is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Index {
     /// Names of all tensors.
@@ -74,12 +74,12 @@ fn tensor(name: String, value: &Value) -> Result<Tensor, String> {
     }
 }
 
-/// Whether a text looks like an index.
+/// True for a text that looks like an index.
 pub(super) fn is_index(start: &[u8]) -> bool {
     object(start).is_some_and(|keys| keys.get("weight_map").is_some_and(Value::is_object))
 }
 
-/// What an index says; why it is none.
+/// Reads an index, or says why it is none.
 pub(super) fn index(start: &[u8]) -> Result<Index, String> {
     let keys = object(start).ok_or_else(|| "it is no JSON".to_owned())?;
     let Some(map) = keys.get("weight_map").and_then(Value::as_object) else {

@@ -19,7 +19,7 @@ pub struct Tensor {
     pub format: &'static str,
 }
 
-/// What the files of a model hold.
+/// The tensors that a model's files hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stored {
     /// The tensors of the files that were read.
@@ -50,7 +50,7 @@ impl Stored {
         self.tensors.iter().fold(0, |sum, tensor| sum.saturating_add(tensor.elements))
     }
 
-    /// Whether words hold several numbers each, so that counting words counts no parameters.
+    /// True if words hold several numbers each, so that counting words counts no parameters.
     pub fn is_packed(&self) -> bool {
         self.notation == "safetensors" && self.tensors.iter().any(|tensor| matches!(tensor.format, "I32" | "U8" | "I64" | "U32"))
     }

@@ -1,4 +1,4 @@
-//! What was understood of a file, in one sentence.
+//! One sentence that tells how much of a file was understood.
 
 use std::fmt::Write as _;
 

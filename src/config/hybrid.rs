@@ -226,7 +226,7 @@ pub struct LayerKind {
     pub unnormed: bool,
     /// Whether it has an [`Hybrid::indexer`].
     pub indexed: bool,
-    /// Whether it is a block of the encoder beside a decoder.
+    /// True for a block of the encoder beside a decoder.
     pub source: bool,
 }
 

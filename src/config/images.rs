@@ -70,7 +70,7 @@ pub enum TowerStep {
     Listed,
 }
 
-/// What a tower makes of one image.
+/// An image as a tower sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Width and height of the image, once it is resized, pixels.
@@ -96,7 +96,7 @@ impl Tower {
         all.filter(|part| self.sizes.get(part.times) > 0)
     }
 
-    /// What becomes of one of these images; `None` where the run of a part is not described.
+    /// One of these images as the tower sees it; `None` where the run of a part is not described.
     pub fn seen(&self, _images: Images) -> Option<Seen> {
         // Towers that end in the width of the text by themselves have no run yet.
         if self.projector.parts.is_empty() {
@@ -150,7 +150,7 @@ impl Tower {
         patches.checked_div(square)
     }
 
-    /// Whether the projector reads one block of the tower, which is there.
+    /// True if the projector reads one block of the tower, which is there.
     fn reads_one_block(&self) -> bool {
         let [fed, behind, layers] = [TowerSize::Fed, TowerSize::Behind, TowerSize::Layers].map(|size| self.sizes.get(size));
         fed == 1 && behind <= layers

@@ -196,7 +196,7 @@ pub struct Tuning {
     pub frozen_layers: u64,
     /// Whether embeddings do not learn.
     pub frozen_embeddings: bool,
-    /// Whether a vision tower does not learn; the projector behind it does.
+    /// True if a vision tower does not learn; the projector behind it does.
     pub frozen_tower: bool,
     /// Whether states of the optimizer move between host and device as they are needed (bitsandbytes' paged optimizers).
     pub paged_optimizer: bool,
@@ -273,7 +273,7 @@ impl Tuning {
         self.freezes_model() || layer < self.frozen_layers
     }
 
-    /// Whether a vision tower stays as it is.
+    /// True if a vision tower stays as it is.
     pub const fn freezes_tower(&self) -> bool {
         self.freezes_model() || self.frozen_tower
     }

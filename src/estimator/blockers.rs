@@ -1,5 +1,13 @@
 //! Rules that forbid a layout whatever the memory. They are values, not errors.
 
+/// Rules by their names: where each is from, and the sentence that says it.
+macro_rules! rules {
+    ($($(#[$about:meta])* $name:ident: $source:ident, $says:literal;)*) => {
+        $($(#[$about])* pub(super) static $name: crate::sharding::FrameworkRule =
+            crate::sharding::FrameworkRule { says: $says, source: crate::sources::$source };)*
+    };
+}
+
 mod encoders;
 mod evaluation;
 mod float8;

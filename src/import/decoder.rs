@@ -97,7 +97,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     finished(file, kind, config)
 }
 
-/// Whether the output head reuses the token embedding.
+/// True if the output head reuses the token embedding.
 fn is_tied(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<bool, ImportError> {
     match kind.ties {
         Ties::Stated => file.tied(kind.tied),

@@ -115,7 +115,7 @@ fn listed_of(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<Option<Vec<bool
     })
 }
 
-/// What `layer_types` says: true for layers with a window; `others` are further words for layers without one.
+/// The list `layer_types`: true for layers with a window; `others` are further words for layers without one.
 fn listed(file: &mut Reader<'_>, others: &[&str]) -> Result<Option<Vec<bool>>, ImportError> {
     let Some(Value::List(types)) = file.peek("layer_types") else { return Ok(None) };
     // The list takes the place of older files' period.

@@ -208,9 +208,8 @@ fn with_parts(file: &Object) -> Object {
 /// The kind of the class under `architectures`, where that is another listed one than `kind`: servers run the class, and files of the wild
 /// carry the `model_type` of an older model.
 fn by_class(file: &Object, kind: &'static FamilySpec) -> &'static FamilySpec {
-    let Some(Value::List(classes)) = file.get("architectures") else { return kind };
-    let Some(Value::Text(class)) = classes.first() else { return kind };
-    models::of_class(class).filter(|of_class| !kind.may_be_saved_as(of_class.class)).unwrap_or(kind)
+    let of_class = value::class_of(file.get("architectures")).and_then(models::of_class);
+    of_class.filter(|of_class| !kind.may_be_saved_as(of_class.class)).unwrap_or(kind)
 }
 
 /// The first line of the report: whose modules are counted.
@@ -273,15 +272,9 @@ fn model_type(file: &Object) -> Result<String, ImportError> {
         None | Some(Value::Null | Value::Text(_)) => {}
         Some(other) => return Err(ImportError::wrong_type("model_type", "text", other)),
     }
-    let class = match file.get("architectures") {
-        Some(Value::List(classes)) => classes.first(),
-        _ => None,
-    };
-    let Some(Value::Text(class)) = class else {
-        return Err(ImportError::NoKind);
-    };
+    let class = value::class_of(file.get("architectures")).ok_or(ImportError::NoKind)?;
     let known = models::of_class(class).and_then(|kind| kind.names.first());
-    Ok(known.map_or_else(|| class.clone(), |name| (*name).to_owned()))
+    Ok((*known.unwrap_or(&class)).to_owned())
 }
 
 /// The name the file gives itself, if any.

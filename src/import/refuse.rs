@@ -82,8 +82,7 @@ const STATES: [(&str, &str); 7] = [
 
 /// The class under `architectures`, where it is one of another task; encoders predict masked tokens.
 fn class(file: &Object, predicts_masked: bool) -> Option<String> {
-    let Some(Value::List(classes)) = file.get("architectures") else { return None };
-    let Some(Value::Text(class)) = classes.first() else { return None };
+    let class = super::value::class_of(file.get("architectures"))?;
     let other =
         ["MaskedLM", "ImageClassification", "TokenClassification", "QuestionAnswering", "ForCTC", "Segmentation", "Detection"];
     let is_other = other.iter().any(|part| class.contains(part) && !(predicts_masked && *part == "MaskedLM"));

@@ -64,7 +64,7 @@ fn rotated_share(file: &Reader<'_>, kind: &FamilySpec) -> Result<Option<f64>, Im
     }
 }
 
-/// Whether frequencies of the whole head are made, of which some are zero.
+/// True if frequencies of the whole head are made, of which some are zero.
 fn is_proportional(rotation: &Object) -> bool {
     matches!(rotation.get("rope_type"), Some(Value::Text(word)) if word == "proportional")
 }

@@ -4,7 +4,7 @@ use super::ImportError;
 use super::decoder::{LAYERS, named_activation};
 use super::encoder::own_size;
 use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of, whole};
-use super::value::{Object, Value};
+use super::value::{Object, Value, class_of};
 use crate::config::{MlpKind, ModelConfig, OWN_SIZES, Source};
 use crate::models::FamilySpec;
 
@@ -13,7 +13,7 @@ pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
     let Some(keys) = kind.source else { return Ok(()) };
     // Files repeat the encoder's layers under the usual name, which these modules do not read.
     file.without_effect(&["is_encoder_decoder", "num_hidden_layers"]);
-    if class_of(file).is_some_and(|class| class.ends_with("ForCausalLM")) {
+    if class_of(file.peek("architectures")).is_some_and(|class| class.ends_with("ForCausalLM")) {
         return Err(ImportError::not_modelled("a decoder without the encoder that its blocks read (architectures)".to_owned()));
     }
     let mut size = |key: Option<(&'static str, u64)>, most, of_decoder| match key {
@@ -63,17 +63,6 @@ pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
     }
     (keys.finish)(config);
     Ok(())
-}
-
-/// The class that the file was saved from, if it says so.
-fn class_of<'a>(file: &'a Reader<'_>) -> Option<&'a str> {
-    match file.peek("architectures") {
-        Some(Value::List(classes)) => match classes.first() {
-            Some(Value::Text(class)) => Some(class),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 /// The keys of a file that has a group for each side: those of the decoder, and beside them those of the encoder.

@@ -170,7 +170,7 @@ fn heads_of_attention(file: &mut Reader<'_>, states: States, config: &ModelConfi
     Ok(())
 }
 
-/// Whether the state is kept in fp32, as the file says, or else by the kind's rule.
+/// True if the state is kept in fp32, as the file says, or else by the kind's rule.
 fn fp32(file: &mut Reader<'_>, states: States) -> bool {
     for key in ["mamba_ssm_dtype", "mamba_ssm_cache_dtype"] {
         if let Some(Value::Text(format)) = file.peek(key) {

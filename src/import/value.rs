@@ -57,6 +57,17 @@ impl Value {
     }
 }
 
+/// The class that a file was saved from: the first that it lists under `architectures`.
+pub(super) fn class_of(architectures: Option<&Value>) -> Option<&str> {
+    match architectures {
+        Some(Value::List(classes)) => match classes.first() {
+            Some(Value::Text(class)) => Some(class),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// At most 60 characters of a text.
 pub(super) fn shortened(text: &str) -> String {
     match text.char_indices().nth(60) {

@@ -3,14 +3,14 @@
 use super::FamilySpec;
 use super::families::MEMBERS;
 
-/// What a GGUF file of one kind says.
+/// The keys of a GGUF file of one kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gguf {
     /// The kind that this is about: a family that is like another one takes over its description, and not this.
     kind: &'static str,
-    /// What `general.architecture` says.
+    /// The word under `general.architecture`.
     architecture: &'static str,
-    /// Whether the kind has experts, of two kinds that share an architecture.
+    /// True for the kind with experts, of two that share an architecture.
     has_experts: bool,
     /// Keys beside the usual ones, without the architecture in front, and those of `config.json`; the name of a tensor for a key that
     /// says whether there is one.
@@ -23,7 +23,7 @@ impl Gguf {
         Self { kind, architecture, has_experts: false, keys: &[] }
     }
 
-    /// The same with further keys.
+    /// A kind with further keys.
     pub const fn with(kind: &'static str, architecture: &'static str, keys: &'static [(&'static str, &'static str)]) -> Self {
         Self { kind, architecture, has_experts: false, keys }
     }

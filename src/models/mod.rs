@@ -9,6 +9,7 @@ mod keys;
 mod prelude;
 mod projectors;
 mod sam;
+mod sound;
 mod spec;
 mod tower;
 mod tower_prelude;

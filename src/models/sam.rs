@@ -93,7 +93,7 @@ pub const NECK: TowerPart = TowerPart {
     ],
 };
 
-/// What follows from the sizes. The inner width is four times the width unless the file states it.
+/// Sets the sizes that follow from others. The inner width is four times the width unless the file states it.
 pub fn follow(sizes: &mut TowerSizes) {
     if sizes.get(SecondInner) == 0 {
         product(sizes, SecondInner, SecondHidden, 4);

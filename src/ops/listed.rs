@@ -112,7 +112,7 @@ impl<'a> Listed<'a> {
         self.ops
     }
 
-    /// What a vision tower works with over the images of one prompt: the larger half of one of its blocks, beside patches and pixels.
+    /// Tensors that a vision tower works with over the images of one prompt: the larger half of one of its blocks, beside patches and pixels.
     pub fn with_images(mut self, mut before: Vec<Op>) -> Vec<Op> {
         let (images, activation) = (self.with.images, self.with.activation);
         let Some((tower, seen)) = self.with.model.tower.as_ref().and_then(|tower| Some((tower, tower.seen(images)?))) else {

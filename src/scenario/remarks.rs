@@ -91,7 +91,7 @@ impl Scenario {
         Some(Remark { kind: RemarkKind::Tf32, text })
     }
 
-    /// What becomes of the images, where there are some and the tower sees them.
+    /// A sentence about the images, where there are some and the tower sees them.
     fn seen(&self, tower: &Tower) -> Option<String> {
         let images = self.images();
         let seen = (images.per_sequence > 0).then(|| tower.seen(images)).flatten()?;

@@ -73,7 +73,7 @@ impl Sorter<'_> {
         Some(number)
     }
 
-    /// What follows an instruction beside its operands.
+    /// Moves all that follows an instruction beside its operands.
     fn further(&mut self, instruction: u8) -> Option<()> {
         match instruction {
             0x0e => {
@@ -151,18 +151,31 @@ pub fn unsorted() -> String {
         Some([pile, ..]) => char::from(b'A' + *pile as u8),
     };
     let operands: String = (0..=u8::MAX).map(letter).collect();
-    UNSORTED.replace("OPERANDS", operands.trim_end())
+    let behind: String = (0..).map_while(behind_prefix).map(|count| count.to_string()).collect();
+    let lengths = (2 + PILES) * size_of::<u32>();
+    let number = |pile: Pile| (pile as usize).to_string();
+    [
+        ("OPERANDS", operands.trim_end().to_owned()),
+        ("BEHIND", behind),
+        ("LENGTHS", lengths.to_string()),
+        ("REST", number(Pile::Rest)),
+        ("BRANCH", number(Pile::Branch)),
+        ("REAL", number(Pile::Real)),
+        ("INSTRUCTION", number(Pile::Instruction)),
+    ]
+    .iter()
+    .fold(UNSORTED.to_owned(), |script, (name, value)| script.replace(name, value))
 }
 
 /// `unsorted` turns sorted bytes into the program again.
 const UNSORTED: &str = "const unsorted = (sorted) => {
 const operands = \"OPERANDS\";
-const lengths = new Uint32Array(sorted.slice(0, 48).buffer);
-let from = 48;
+const lengths = new Uint32Array(sorted.slice(0, LENGTHS).buffer);
+let from = LENGTHS;
 const parts = Array.from(lengths, (length) => sorted.subarray(from, from += length));
 const [before, behind, ...piles] = parts;
 const places = piles.map(() => 0);
-const program = new Uint8Array(sorted.length - 48);
+const program = new Uint8Array(sorted.length - LENGTHS);
 let to = before.length;
 program.set(before);
 const fixed = (pile, count) => {
@@ -178,23 +191,19 @@ shift += 7;
 return value;
 };
 while (to < program.length - behind.length) {
-number(0);
-for (let locals = 2 * number(0); locals--;) number(0);
+number(REST);
+for (let locals = 2 * number(REST); locals--;) number(REST);
 for (let depth = 1; depth;) {
-const instruction = program[to++] = piles[9][places[9]++];
+const instruction = program[to++] = piles[INSTRUCTION][places[INSTRUCTION]++];
 if (instruction > 1 && instruction < 5) depth++;
 if (instruction === 11) depth--;
 const operand = operands.charCodeAt(instruction);
 if (operand >= 65) { number(operand - 65); number(operand - 65); }
 else if (operand >= 48) number(operand - 48);
-else if (instruction === 14) for (let count = number(2) + 1; count--;) number(2);
-else if (instruction === 67) fixed(7, 4);
-else if (instruction === 68) fixed(7, 8);
-else if (instruction === 252) {
-const kind = number(0);
-const count = kind < 8 ? 0 : kind > 14 || kind % 2 ? 1 : 2;
-for (let left = count; left--;) number(0);
-}
+else if (instruction === 14) for (let count = number(BRANCH) + 1; count--;) number(BRANCH);
+else if (instruction === 67) fixed(REAL, 4);
+else if (instruction === 68) fixed(REAL, 8);
+else if (instruction === 252) for (let count = +\"BEHIND\"[number(REST)]; count--;) number(REST);
 }
 }
 program.set(behind, to);

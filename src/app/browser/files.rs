@@ -17,21 +17,21 @@ fn chosen(event: &Event) -> Option<(HtmlInputElement, Vec<File>)> {
     Some((input, all))
 }
 
-/// Whether what was chosen is more than one text: several files, or one with weights.
+/// True if more than one text was chosen: several files, or one with weights.
 pub fn are_of_a_model(event: &Event) -> bool {
     let names: Vec<String> =
         chosen(event).into_iter().flat_map(|(_, files)| files).map(|file| file.name().to_ascii_lowercase()).collect();
     names.len() > 1 || names.iter().any(|name| [".gguf", ".safetensors"].iter().any(|ending| name.ends_with(ending)))
 }
 
-/// What has been read so far of each file, with its name, and who waits for all.
+/// The files that have been read so far, by name, and who waits for all of them.
 struct Waiting<F> {
     starts: Vec<(String, Option<String>)>,
     left: usize,
     done: Option<F>,
 }
 
-/// Whether a file of a model's folder says something about its shape: tokenizers and cards do not.
+/// True for a file of a model's folder that tells its shape: tokenizers and cards do not.
 fn is_wanted(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["config.json", "params.json"].contains(&name.as_str())

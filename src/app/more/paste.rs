@@ -100,7 +100,7 @@ fn refused(problem: &ImportError) -> Html {
     )
 }
 
-/// What was understood in a sentence, name and size, then what is not in the answer, what the files hold, and every key. The name is a
+/// The sentence of what was understood, name and size, then what is not in the answer, what the files hold, and every key. The name is a
 /// new input for every text.
 fn report(imported: &Imported, stored: &[String], scenario: &Scenario, link: &str) -> Html {
     let said: Html = stored.iter().map(|sentence| html("<p data-testid=\"paste-stored\">{}</p>", &[sentence])).collect();

@@ -1,44 +1,27 @@
 //! Trainings that encoders are modelled in.
 
 use crate::config::{Job, Loss, Recompute, TrainingRun};
-use crate::sharding::FrameworkRule;
-use crate::sources;
 
-/// An encoder in a training that is not modelled with one.
-pub(super) static ENCODER_ELSEWHERE: FrameworkRule = FrameworkRule {
-    says: "An encoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks alone; choose that stack, or another model",
-    source: sources::PYTORCH_AUTOGRAD,
-};
-
-/// An encoder beside its decoder in a training that is not modelled with both.
-pub(super) static SOURCE_ELSEWHERE: FrameworkRule = FrameworkRule {
-    says: "An encoder beside its decoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks that share nothing; choose that, or another model",
-    source: sources::PYTORCH_AUTOGRAD,
-};
-
-/// Biases of distances, which all blocks share, where they are not modelled.
-pub(super) static SOURCE_BIASED: FrameworkRule = FrameworkRule {
-    says: "Biases of how far tokens lie apart, which all blocks share, are modelled for attention written out, of which nothing is recomputed; choose standard attention and recompute nothing",
-    source: sources::PYTORCH_AUTOGRAD,
-};
-
-/// An encoder and its decoder of which nothing but parameters is known.
-pub(super) static SOURCE_COUNTED: FrameworkRule = FrameworkRule {
-    says: "Of this encoder and its decoder the parameters are counted alone: what they take in training is not modelled; choose another model",
-    source: sources::PYTORCH_AUTOGRAD,
-};
-
-/// A model of which nothing but parameters is known.
-pub(super) static ENCODER_COUNTED: FrameworkRule = FrameworkRule {
-    says: "Of this model the parameters are counted alone: what its attention takes in training is not modelled; choose another model",
-    source: sources::TRANSFORMERS_TRAINER,
-};
-
-/// Modules that the library cannot run again in backward.
-pub(super) static ENCODER_RUNS_ONCE: FrameworkRule = FrameworkRule {
-    says: "transformers cannot run this encoder's modules again in backward (it does not support activation checkpointing); recompute nothing, or choose another model",
-    source: sources::TRANSFORMERS_TRAINER,
-};
+rules! {
+    /// An encoder in a training that is not modelled with one.
+    ENCODER_ELSEWHERE: PYTORCH_AUTOGRAD,
+        "An encoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks alone; choose that stack, or another model";
+    /// An encoder beside its decoder in a training that is not modelled with both.
+    SOURCE_ELSEWHERE: PYTORCH_AUTOGRAD,
+        "An encoder beside its decoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks that share nothing; choose that, or another model";
+    /// Biases of distances, which all blocks share, where they are not modelled.
+    SOURCE_BIASED: PYTORCH_AUTOGRAD,
+        "Biases of how far tokens lie apart, which all blocks share, are modelled for attention written out, of which nothing is recomputed; choose standard attention and recompute nothing";
+    /// An encoder and its decoder of which nothing but parameters is known.
+    SOURCE_COUNTED: PYTORCH_AUTOGRAD,
+        "Of this encoder and its decoder the parameters are counted alone: what they take in training is not modelled; choose another model";
+    /// A model of which nothing but parameters is known.
+    ENCODER_COUNTED: TRANSFORMERS_TRAINER,
+        "Of this model the parameters are counted alone: what its attention takes in training is not modelled; choose another model";
+    /// Modules that the library cannot run again in backward.
+    ENCODER_RUNS_ONCE: TRANSFORMERS_TRAINER,
+        "transformers cannot run this encoder's modules again in backward (it does not support activation checkpointing); recompute nothing, or choose another model";
+}
 
 /// True if nothing is recomputed, or the library's modules can run again.
 pub(super) fn runs_again(job: &Job, run: &TrainingRun) -> bool {

@@ -2,14 +2,13 @@
 
 use crate::config::{Job, Recompute, TrainingRun};
 use crate::sharding::FrameworkRule;
-use crate::sources;
 use crate::stacks::NotWith;
 
-/// The partitioner then keeps transposed copies of the feed-forward layer's gathered weights.
-static GATHERED_AND_COMPILED: FrameworkRule = FrameworkRule {
-    says: "Weights that are gathered in float8 are modelled with compiled blocks where these are recomputed, wholly or selectively; recompute, gather in 16 bits, or compile nothing",
-    source: sources::TORCH_COMPILE,
-};
+rules! {
+    /// The partitioner then keeps transposed copies of the feed-forward layer's gathered weights.
+    GATHERED_AND_COMPILED: TORCH_COMPILE,
+        "Weights that are gathered in float8 are modelled with compiled blocks where these are recomputed, wholly or selectively; recompute, gather in 16 bits, or compile nothing";
+}
 
 /// The rules that a training in float8 breaks.
 pub(super) fn refused(job: &Job, run: &TrainingRun) -> impl Iterator<Item = &'static FrameworkRule> {

@@ -4,13 +4,12 @@ use super::{
     FrameworkRule, INDEXED_BY_MASKS, LAYERS_ELSEWHERE, STATES_OTHERWISE, STREAMS_IN_STAGES, STREAMS_TUNED, encoders, towers,
 };
 use crate::config::{AttentionKernel, EmbeddedParts, Job, Objective, Recompute, TrainingRun};
-use crate::sources;
 
-/// Blocks that are one, and shards.
-static SHARED_IN_SHARDS: FrameworkRule = FrameworkRule {
-    says: "Blocks that share their weights are modelled where every rank has all of them; share out optimizer states and gradients alone, or choose another model",
-    source: sources::TRANSFORMERS_TRAINER,
-};
+rules! {
+    /// Blocks that are one, and shards.
+    SHARED_IN_SHARDS: TRANSFORMERS_TRAINER,
+        "Blocks that share their weights are modelled where every rank has all of them; share out optimizer states and gradients alone, or choose another model";
+}
 
 /// Forbids a rule where something holds.
 type Forbid<'a> = dyn FnMut(bool, &dyn Fn() -> Option<&'static FrameworkRule>) + 'a;

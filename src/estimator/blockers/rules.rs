@@ -1,14 +1,5 @@
 //! The sentences of rules that software sets, or that this program does not model.
 
-use super::FrameworkRule;
-use crate::sources;
-
-macro_rules! rules {
-    ($($name:ident: $source:ident, $says:literal;)*) => {
-        $(pub(super) static $name: FrameworkRule = FrameworkRule { says: $says, source: sources::$source };)*
-    };
-}
-
 rules! {
     INTERLEAVED_ALONE: MEGATRON_CORE,
         "Megatron-LM has chunks of layers only with two pipeline stages or more; use 1 chunk";

@@ -3,27 +3,20 @@
 use thiserror::Error;
 
 use crate::config::{Job, Recompute, Run, TrainingRun};
-use crate::sharding::{FrameworkRule, GatheredInto, Gathers};
-use crate::sources;
+use crate::sharding::{GatheredInto, Gathers};
 use crate::units::whole;
 
-/// A tower in a training that is not modelled with one.
-pub(super) static NOT_HELD: FrameworkRule = FrameworkRule {
-    says: "A vision tower is modelled as transformers' own modules hold it, on data-parallel ranks that share nothing or everything tensor by tensor (FSDP2); choose that, or clear “Vision tower of” to count the text part alone",
-    source: sources::PYTORCH_AUTOGRAD,
-};
-
-/// Images in a training that is not modelled with them.
-pub(super) static ELSEWHERE: FrameworkRule = FrameworkRule {
-    says: "Images are modelled with transformers' modules on GPUs that share nothing but the batch, not compiled, with whole blocks or nothing recomputed, and one text a sequence; choose that, or set “Images per sequence” to 0",
-    source: sources::TRANSFORMERS_TRAINER,
-};
-
-/// `target_modules` finds layers by the ends of their names, which towers' layers have as well.
-pub(super) static TUNED: FrameworkRule = FrameworkRule {
-    says: "With images, adapters, learned prompts and 4-bit weights are not modelled: peft puts adapters on the vision tower's layers of the same names, too; choose full fine-tuning, or set “Images per sequence” to 0",
-    source: sources::PEFT,
-};
+rules! {
+    /// A tower in a training that is not modelled with one.
+    NOT_HELD: PYTORCH_AUTOGRAD,
+        "A vision tower is modelled as transformers' own modules hold it, on data-parallel ranks that share nothing or everything tensor by tensor (FSDP2); choose that, or clear “Vision tower of” to count the text part alone";
+    /// Images in a training that is not modelled with them.
+    ELSEWHERE: TRANSFORMERS_TRAINER,
+        "Images are modelled with transformers' modules on GPUs that share nothing but the batch, not compiled, with whole blocks or nothing recomputed, and one text a sequence; choose that, or set “Images per sequence” to 0";
+    /// `target_modules` finds layers by the ends of their names, which towers' layers have as well.
+    TUNED: PEFT,
+        "With images, adapters, learned prompts and 4-bit weights are not modelled: peft puts adapters on the vision tower's layers of the same names, too; choose full fine-tuning, or set “Images per sequence” to 0";
+}
 
 /// Why a model does not see images; its text is one sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

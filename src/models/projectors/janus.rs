@@ -128,64 +128,29 @@ const ENDS: TowerPart = TowerPart {
     ],
 };
 
-const AA: TowerPart = TowerPart {
-    times: One,
-    layers: &[LayerNorm(A), Linear("convolution", NINE_A, A), LayerNorm(A), Linear("second convolution", NINE_A, A)],
-};
+/// Two normed convolutions from one width to another, and a shortcut where these differ.
+macro_rules! residual {
+    ($from:ident, $nine_from:ident, $to:ident, $nine_to:ident $(, $shortcut:literal)?) => {
+        TowerPart {
+            times: One,
+            layers: &[
+                LayerNorm($from),
+                Linear("convolution", $nine_from, $to),
+                LayerNorm($to),
+                Linear("second convolution", $nine_to, $to),
+                $(Linear($shortcut, $from, $to),)?
+            ],
+        }
+    };
+}
 
-const AB: TowerPart = TowerPart {
-    times: One,
-    layers: &[
-        LayerNorm(A),
-        Linear("convolution", NINE_A, B),
-        LayerNorm(B),
-        Linear("second convolution", NINE_B, B),
-        Linear("shortcut", A, B),
-    ],
-};
-
-const BB: TowerPart = TowerPart {
-    times: One,
-    layers: &[LayerNorm(B), Linear("convolution", NINE_B, B), LayerNorm(B), Linear("second convolution", NINE_B, B)],
-};
-
-const BC: TowerPart = TowerPart {
-    times: One,
-    layers: &[
-        LayerNorm(B),
-        Linear("convolution", NINE_B, C),
-        LayerNorm(C),
-        Linear("second convolution", NINE_C, C),
-        Linear("shortcut", B, C),
-    ],
-};
-
-const CC: TowerPart = TowerPart {
-    times: One,
-    layers: &[LayerNorm(C), Linear("convolution", NINE_C, C), LayerNorm(C), Linear("second convolution", NINE_C, C)],
-};
-
-const CB: TowerPart = TowerPart {
-    times: One,
-    layers: &[
-        LayerNorm(C),
-        Linear("convolution", NINE_C, B),
-        LayerNorm(B),
-        Linear("second convolution", NINE_B, B),
-        Linear("shortcut", C, B),
-    ],
-};
-
-const BA: TowerPart = TowerPart {
-    times: One,
-    layers: &[
-        LayerNorm(B),
-        Linear("convolution", NINE_B, A),
-        LayerNorm(A),
-        Linear("second convolution", NINE_A, A),
-        Linear("shortcut", B, A),
-    ],
-};
+const AA: TowerPart = residual!(A, NINE_A, A, NINE_A);
+const AB: TowerPart = residual!(A, NINE_A, B, NINE_B, "shortcut");
+const BB: TowerPart = residual!(B, NINE_B, B, NINE_B);
+const BC: TowerPart = residual!(B, NINE_B, C, NINE_C, "shortcut");
+const CC: TowerPart = residual!(C, NINE_C, C, NINE_C);
+const CB: TowerPart = residual!(C, NINE_C, B, NINE_B, "shortcut");
+const BA: TowerPart = residual!(B, NINE_B, A, NINE_A, "shortcut");
 
 const ATTENTION: TowerPart = TowerPart {
     times: One,

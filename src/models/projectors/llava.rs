@@ -22,7 +22,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
 pub const MATRICES: TowerPart =
     TowerPart { times: One, layers: &[Matrix("projection", Wide, Text), Matrix("second projection", Text, Text)] };
 
-/// The same, by their run.
+/// How these layers run.
 const READ: TowerPart = TowerPart {
     times: One,
     layers: &[

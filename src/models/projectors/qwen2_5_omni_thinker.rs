@@ -1,14 +1,9 @@
 //! `qwen2_5_omni_thinker` (transformers 5.23): a tower for sound, beside that for images which ends in the width of the text. Sound goes
 //! through two convolutions into the blocks of a transformer.
 
+use crate::models::sound::{BANDS, BLOCKS, PLACES, THREE, three_places};
 use crate::models::tower_prelude::*;
 
-/// Bands of a spectrum, three times each.
-pub const BANDS: TowerSize = Own1;
-/// Rows of the table of positions.
-pub const PLACES: TowerSize = Own2;
-/// Numbers that a convolution over three places reads.
-pub const THREE: TowerSize = Own3;
 const MARKS: TowerSize = Own4;
 
 /// `qwen2_5_omni_thinker`.
@@ -37,7 +32,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
                     Table("begin and end of sound", MARKS, SecondOut),
                 ],
             },
-            SOUND_BLOCKS,
+            BLOCKS,
             TowerPart { times: One, layers: &[LayerNorm(SecondHidden), Linear("projection", SecondHidden, SecondOut)] },
         ],
         buffers: &[TowerBuffer::Table(PLACES, SecondHidden)],
@@ -45,23 +40,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
     ..TowerSpec::PLAIN
 };
 
-/// Blocks of a transformer for sound: its keys have no bias.
-pub const SOUND_BLOCKS: TowerPart = TowerPart {
-    times: SecondLayers,
-    layers: &[
-        Matrix("key", SecondHidden, SecondHidden),
-        Linear("value", SecondHidden, SecondHidden),
-        Linear("query", SecondHidden, SecondHidden),
-        Linear("output", SecondHidden, SecondHidden),
-        LayerNorm(SecondHidden),
-        Linear("up", SecondHidden, SecondInner),
-        Linear("down", SecondInner, SecondHidden),
-        LayerNorm(SecondHidden),
-    ],
-};
-
 fn follow(sizes: &mut TowerSizes) {
-    product(sizes, BANDS, BANDS, 3);
-    product(sizes, THREE, SecondHidden, 3);
+    three_places(sizes);
     sizes.set(MARKS, 2);
 }

@@ -1,14 +1,8 @@
 //! `qwen3_omni_moe_thinker` (transformers 5.23): a tower for sound, beside that for images which ends in the width of the text. Sound goes
 //! through three convolutions over bands and time into the blocks of a transformer.
 
-use super::qwen2_5_omni_thinker::PLACES;
+use crate::models::sound::{BANDS, CHANNELS, OVER_BANDS, PLACES, halved_bands};
 use crate::models::tower_prelude::*;
-
-const BANDS: TowerSize = Own1;
-const NINE: TowerSize = Own3;
-const CHANNELS: TowerSize = Own4;
-const INPUT: TowerSize = Own5;
-const JOINED: TowerSize = Own6;
 
 /// `qwen3_omni_moe_thinker`.
 pub const PROJECTOR: TowerSpec = TowerSpec {
@@ -25,45 +19,11 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         stated(CHANNELS, "further_config.downsample_hidden_size", 480),
     ],
     not_looked_at: &["encoder_attention_heads", "n_window", "n_window_infer", "conv_chunksize"],
-    follow,
+    follow: halved_bands,
     modules: &TowerModules {
         model_type: "qwen3_omni_moe_thinker",
-        parts: &[
-            TowerPart {
-                times: SecondLayers,
-                layers: &[
-                    Linear("key", SecondHidden, SecondHidden),
-                    Linear("value", SecondHidden, SecondHidden),
-                    Linear("query", SecondHidden, SecondHidden),
-                    Linear("output", SecondHidden, SecondHidden),
-                    LayerNorm(SecondHidden),
-                    Linear("up", SecondHidden, SecondInner),
-                    Linear("down", SecondInner, SecondHidden),
-                    LayerNorm(SecondHidden),
-                ],
-            },
-            TowerPart {
-                times: One,
-                layers: &[
-                    LayerNorm(SecondHidden),
-                    Linear("convolution", NINE, CHANNELS),
-                    Linear("second convolution", INPUT, CHANNELS),
-                    Linear("third convolution", INPUT, CHANNELS),
-                    Matrix("output of convolutions", JOINED, SecondHidden),
-                    Linear("projection", SecondHidden, SecondHidden),
-                    Linear("second projection", SecondHidden, SecondOut),
-                ],
-            },
-        ],
+        parts: &OVER_BANDS,
         buffers: &[TowerBuffer::Table(PLACES, SecondHidden)],
     },
     ..TowerSpec::PLAIN
 };
-
-/// Every convolution halves the bands.
-fn follow(sizes: &mut TowerSizes) {
-    let bands = sizes.get(BANDS).div_ceil(2).div_ceil(2).div_ceil(2);
-    product(sizes, JOINED, CHANNELS, bands);
-    product(sizes, INPUT, CHANNELS, 9);
-    sizes.set(NINE, 9);
-}

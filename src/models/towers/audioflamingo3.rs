@@ -1,11 +1,7 @@
 //! `audioflamingo3` (transformers 5.23, `models/audioflamingo3`): Whisper's encoder for sound, and two matrices into the width of the text.
 
-use super::qwen2_audio::{BANDS, PLACES, SOUND_BLOCKS, THREE, follow as of_three};
+use crate::models::sound::{BANDS, BLOCKS, CONVOLUTIONS, PLACES, three_places};
 use crate::models::tower_prelude::*;
-
-fn follow(sizes: &mut TowerSizes) {
-    of_three(sizes);
-}
 
 /// `audioflamingo3`.
 pub const TOWER: TowerSpec = TowerSpec {
@@ -19,19 +15,12 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(PLACES, "further_config.max_source_positions", 1500),
     ],
     not_looked_at: &["num_attention_heads"],
-    follow,
+    follow: three_places,
     modules: &TowerModules {
         model_type: "audioflamingo3",
         parts: &[
-            TowerPart {
-                times: One,
-                layers: &[
-                    Linear("convolution", BANDS, SecondHidden),
-                    Linear("second convolution", THREE, SecondHidden),
-                    Table("positions of sound", PLACES, SecondHidden),
-                ],
-            },
-            SOUND_BLOCKS,
+            CONVOLUTIONS,
+            BLOCKS,
             TowerPart {
                 times: One,
                 layers: &[

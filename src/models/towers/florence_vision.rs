@@ -87,62 +87,29 @@ pub const TOWER: TowerSpec = TowerSpec {
     ..TowerSpec::PLAIN
 };
 
-/// A block of each level: of windows, and of channels.
-const ON_FIRST: TowerPart = TowerPart {
-    times: One,
-    layers: &[
-        Linear("convolution", NINE, FIRST),
-        LayerNorm(FIRST),
-        Linear("query, key and value", FIRST, FIRST_JOINT),
-        Linear("output", FIRST, FIRST),
-        Linear("second convolution", NINE, FIRST),
-        LayerNorm(FIRST),
-        Linear("up", FIRST, THIRD),
-        Linear("down", THIRD, FIRST),
-    ],
-};
+/// A block of one level: of windows, and of channels.
+macro_rules! on_level {
+    ($width:ident, $joint:ident, $inner:ident) => {
+        TowerPart {
+            times: One,
+            layers: &[
+                Linear("convolution", NINE, $width),
+                LayerNorm($width),
+                Linear("query, key and value", $width, $joint),
+                Linear("output", $width, $width),
+                Linear("second convolution", NINE, $width),
+                LayerNorm($width),
+                Linear("up", $width, $inner),
+                Linear("down", $inner, $width),
+            ],
+        }
+    };
+}
 
-const ON_SECOND: TowerPart = TowerPart {
-    times: One,
-    layers: &[
-        Linear("convolution", NINE, SECOND),
-        LayerNorm(SECOND),
-        Linear("query, key and value", SECOND, SECOND_JOINT),
-        Linear("output", SECOND, SECOND),
-        Linear("second convolution", NINE, SECOND),
-        LayerNorm(SECOND),
-        Linear("up", SECOND, FOURTH),
-        Linear("down", FOURTH, SECOND),
-    ],
-};
-
-const ON_THIRD: TowerPart = TowerPart {
-    times: One,
-    layers: &[
-        Linear("convolution", NINE, THIRD),
-        LayerNorm(THIRD),
-        Linear("query, key and value", THIRD, THIRD_JOINT),
-        Linear("output", THIRD, THIRD),
-        Linear("second convolution", NINE, THIRD),
-        LayerNorm(THIRD),
-        Linear("up", THIRD, THIRD_INNER),
-        Linear("down", THIRD_INNER, THIRD),
-    ],
-};
-
-const ON_FOURTH: TowerPart = TowerPart {
-    times: One,
-    layers: &[
-        Linear("convolution", NINE, FOURTH),
-        LayerNorm(FOURTH),
-        Linear("query, key and value", FOURTH, FOURTH_JOINT),
-        Linear("output", FOURTH, FOURTH),
-        Linear("second convolution", NINE, FOURTH),
-        LayerNorm(FOURTH),
-        Linear("up", FOURTH, FOURTH_INNER),
-        Linear("down", FOURTH_INNER, FOURTH),
-    ],
-};
+const ON_FIRST: TowerPart = on_level!(FIRST, FIRST_JOINT, THIRD);
+const ON_SECOND: TowerPart = on_level!(SECOND, SECOND_JOINT, FOURTH);
+const ON_THIRD: TowerPart = on_level!(THIRD, THIRD_JOINT, THIRD_INNER);
+const ON_FOURTH: TowerPart = on_level!(FOURTH, FOURTH_JOINT, FOURTH_INNER);
 
 fn follow(sizes: &mut TowerSizes) {
     for (size, times) in [(SECOND, 2), (THIRD, 4), (FOURTH, 8), (FIRST_JOINT, 3), (SECOND_JOINT, 6), (THIRD_JOINT, 12)] {

@@ -1,10 +1,10 @@
 //! `glmasr` (transformers 5.23, `models/glmasr`): Whisper's encoder for sound with rotary positions; a projector of two matrices reads some frames at once.
 
-use super::qwen2_audio::{BANDS, THREE, follow as of_three};
+use crate::models::sound::{BANDS, THREE, three_places};
 use crate::models::tower_prelude::*;
 
 fn follow(sizes: &mut TowerSizes) {
-    of_three(sizes);
+    three_places(sizes);
     product(sizes, WIDE, Text, 2);
     let head = sizes.get(SecondHidden) / sizes.get(SecondHeads).max(1);
     product(sizes, KEYS, KEYS, head);

@@ -1,10 +1,10 @@
 //! `moss_transcribe_diarize` (transformers 5.23, `models/moss_transcribe_diarize`): Whisper's encoder for sound; a projector of two matrices and a norm reads some frames at once.
 
-use super::qwen2_audio::{BANDS, PLACES, SOUND_BLOCKS, THREE, follow as of_three};
+use crate::models::sound::{BANDS, BLOCKS, CONVOLUTIONS, PLACES, three_places};
 use crate::models::tower_prelude::*;
 
 fn follow(sizes: &mut TowerSizes) {
-    of_three(sizes);
+    three_places(sizes);
     product(sizes, MERGED, SecondHidden, 4);
 }
 
@@ -27,15 +27,8 @@ pub const TOWER: TowerSpec = TowerSpec {
     modules: &TowerModules {
         model_type: "moss_transcribe_diarize",
         parts: &[
-            TowerPart {
-                times: One,
-                layers: &[
-                    Linear("convolution", BANDS, SecondHidden),
-                    Linear("second convolution", THREE, SecondHidden),
-                    Table("positions of sound", PLACES, SecondHidden),
-                ],
-            },
-            SOUND_BLOCKS,
+            CONVOLUTIONS,
+            BLOCKS,
             TowerPart {
                 times: One,
                 layers: &[

@@ -1,47 +1,11 @@
 //! `musicflamingo` (transformers 5.23, `models/musicflamingo`): Whisper's encoder for sound, and two matrices into the width of the text.
 
-use super::qwen2_audio::{BANDS, PLACES, SOUND_BLOCKS, THREE, follow as of_three};
 use crate::models::tower_prelude::*;
-
-fn follow(sizes: &mut TowerSizes) {
-    of_three(sizes);
-}
 
 /// `musicflamingo`.
 pub const TOWER: TowerSpec = TowerSpec {
     whole: &["musicflamingo"],
-    groups: &[TowerGroup { path: "audio_config", prefix: FURTHER, kinds: &[] }],
-    keys: &[
-        stated(SecondHidden, "further_config.hidden_size", 1280),
-        stated(SecondInner, "further_config.intermediate_size", 5120),
-        stated(SecondLayers, "further_config.num_hidden_layers", 32),
-        stated(BANDS, "further_config.num_mel_bins", 128),
-        stated(PLACES, "further_config.max_source_positions", 1500),
-    ],
     not_looked_at: &["num_attention_heads", "head_dim"],
-    follow,
-    modules: &TowerModules {
-        model_type: "musicflamingo",
-        parts: &[
-            TowerPart {
-                times: One,
-                layers: &[
-                    Linear("convolution", BANDS, SecondHidden),
-                    Linear("second convolution", THREE, SecondHidden),
-                    Table("positions of sound", PLACES, SecondHidden),
-                ],
-            },
-            SOUND_BLOCKS,
-            TowerPart {
-                times: One,
-                layers: &[
-                    LayerNorm(SecondHidden),
-                    Linear("projection", SecondHidden, Text),
-                    Linear("second projection", Text, Text),
-                ],
-            },
-        ],
-        buffers: &[],
-    },
-    ..TowerSpec::PLAIN
+    modules: &TowerModules { model_type: "musicflamingo", ..*super::audioflamingo3::TOWER.modules },
+    ..super::audioflamingo3::TOWER
 };

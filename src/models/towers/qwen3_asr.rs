@@ -1,13 +1,8 @@
 //! `qwen3_asr` (transformers 5.23, `models/qwen3_asr`): sound goes through three convolutions over bands and time into the blocks of a
 //! transformer.
 
+use crate::models::sound::{BANDS, CHANNELS, OVER_BANDS, halved_bands};
 use crate::models::tower_prelude::*;
-
-const BANDS: TowerSize = Own1;
-const NINE: TowerSize = Own3;
-const CHANNELS: TowerSize = Own4;
-const INPUT: TowerSize = Own5;
-const JOINED: TowerSize = Own6;
 
 /// `qwen3_asr`.
 pub const TOWER: TowerSpec = TowerSpec {
@@ -28,45 +23,7 @@ pub const TOWER: TowerSpec = TowerSpec {
         "max_position_embeddings",
         "token_classification_bias",
     ],
-    follow,
-    modules: &TowerModules {
-        model_type: "qwen3_asr",
-        parts: &[
-            TowerPart {
-                times: SecondLayers,
-                layers: &[
-                    Linear("key", SecondHidden, SecondHidden),
-                    Linear("value", SecondHidden, SecondHidden),
-                    Linear("query", SecondHidden, SecondHidden),
-                    Linear("output", SecondHidden, SecondHidden),
-                    LayerNorm(SecondHidden),
-                    Linear("up", SecondHidden, SecondInner),
-                    Linear("down", SecondInner, SecondHidden),
-                    LayerNorm(SecondHidden),
-                ],
-            },
-            TowerPart {
-                times: One,
-                layers: &[
-                    LayerNorm(SecondHidden),
-                    Linear("convolution", NINE, CHANNELS),
-                    Linear("second convolution", INPUT, CHANNELS),
-                    Linear("third convolution", INPUT, CHANNELS),
-                    Matrix("output of convolutions", JOINED, SecondHidden),
-                    Linear("projection", SecondHidden, SecondHidden),
-                    Linear("second projection", SecondHidden, SecondOut),
-                ],
-            },
-        ],
-        buffers: &[],
-    },
+    follow: halved_bands,
+    modules: &TowerModules { model_type: "qwen3_asr", parts: &OVER_BANDS, buffers: &[] },
     ..TowerSpec::PLAIN
 };
-
-/// Every convolution halves the bands.
-fn follow(sizes: &mut TowerSizes) {
-    let bands = sizes.get(BANDS).div_ceil(2).div_ceil(2).div_ceil(2);
-    product(sizes, JOINED, CHANNELS, bands);
-    product(sizes, INPUT, CHANNELS, 9);
-    sizes.set(NINE, 9);
-}

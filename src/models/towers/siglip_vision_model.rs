@@ -30,7 +30,7 @@ pub const TOWER: TowerSpec = TowerSpec {
 pub const PATCHES: TowerPart =
     TowerPart { times: One, layers: &[Linear("patch embedding", Patch, Hidden), Table("position embedding", Patches, Hidden)] };
 
-/// The same of images of one size, by their run.
+/// How these layers run over images of one size.
 const OF_ONE_SIZE: TowerPart =
     TowerPart { times: One, layers: &[PATCHES.layers[0], PATCHES.layers[1], Runs(&[Step::Patches(0), Step::Positions(1)])] };
 

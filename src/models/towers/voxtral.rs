@@ -1,11 +1,7 @@
 //! `voxtral` (transformers 5.23, `models/voxtral`): Whisper's encoder for sound; a projector reads some frames at once.
 
-use super::qwen2_audio::{BANDS, PLACES, SOUND_BLOCKS, THREE, follow as of_three};
+use crate::models::sound::{BANDS, BLOCKS, CONVOLUTIONS, PLACES, three_places};
 use crate::models::tower_prelude::*;
-
-fn follow(sizes: &mut TowerSizes) {
-    of_three(sizes);
-}
 
 /// `voxtral`.
 pub const TOWER: TowerSpec = TowerSpec {
@@ -19,19 +15,12 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(PLACES, "further_config.max_source_positions", 1500),
     ],
     not_looked_at: &["num_attention_heads", "vocab_size"],
-    follow,
+    follow: three_places,
     modules: &TowerModules {
         model_type: "voxtral",
         parts: &[
-            TowerPart {
-                times: One,
-                layers: &[
-                    Linear("convolution", BANDS, SecondHidden),
-                    Linear("second convolution", THREE, SecondHidden),
-                    Table("positions of sound", PLACES, SecondHidden),
-                ],
-            },
-            SOUND_BLOCKS,
+            CONVOLUTIONS,
+            BLOCKS,
             TowerPart {
                 times: One,
                 layers: &[

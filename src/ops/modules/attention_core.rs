@@ -29,7 +29,7 @@ enum Repeat {
 /// The scores' half of an attention: from queries, keys and values to the output projection's input.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Core {
-    /// What it is called as one kernel, and written out.
+    /// Its names as one kernel, and written out.
     names: [&'static str; 2],
     flash: bool,
     repeat: Repeat,

@@ -182,7 +182,7 @@ pub(super) struct Sparse {
     router: Routing,
     shared: Option<Mlp>,
     turn: SharedTurn,
-    /// Whether the sum of routed experts is scaled, and that of all experts.
+    /// True if the sum of routed experts is scaled; true if that of all experts is.
     scaled: [bool; 2],
     /// A norm of the sum of all experts.
     norm: Option<Norm>,

@@ -41,7 +41,7 @@ struct Attention {
     several: [bool; 2],
     /// `[b, s, a, d]` and `[b, s, k, d]`.
     rows: [Form; 2],
-    /// What its projections are called.
+    /// The names of its projections.
     names: [&'static str; 2],
     /// Shape of what keys are made of.
     states: Form,

@@ -192,7 +192,7 @@ impl Ends {
         Self::with_embedding(build, (first, last), None)
     }
 
-    /// The same with an embedding that is declared already, if there is one.
+    /// Declares them around an embedding that is there already, if there is one.
     fn with_embedding(build: &Build<'_>, (first, last): (bool, bool), shared: Option<Param>) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let modules = model.family.modules();
@@ -453,7 +453,7 @@ impl Ends {
         match &self.head {
             Some(head) => {
                 let ids = embedded.ids.clone();
-                // What the model's `forward` returns has the encoder's states, too.
+                // The model's `forward` returns the encoder's states, too.
                 let _states = embedded.tables[0].source.clone();
                 let _images = embedded.images.clone();
                 let hidden = self.last_norm(tape, embedded, outputs);

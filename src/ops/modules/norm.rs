@@ -110,7 +110,7 @@ impl Norm {
         Self { style, weight: Some(weight), bias, rows, over: false, alone: false }
     }
 
-    /// The same, scaled by one plus the weight, in fp32.
+    /// A norm that is scaled by one plus the weight, in fp32.
     pub const fn one_plus(weight: Param, rows: Form) -> Self {
         Self { style: Style::GemmaRms, weight: Some(weight), bias: None, rows, over: false, alone: false }
     }

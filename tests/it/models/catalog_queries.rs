@@ -63,7 +63,7 @@ fn models_are_found_as_people_type_them() {
     check("models", 75, Finder::of_models(), &ids);
 }
 
-/// What people run in 2026: each of these searches finds a row that it means first or second.
+/// Searches for models that people run in 2026: each finds a row that it means first or second.
 #[test]
 fn what_people_run_is_found_first_or_second() {
     let found = |typed: &str| Finder::of_models().find(typed).into_iter().filter_map(|at| models().get(at)).map(|row| row.id);

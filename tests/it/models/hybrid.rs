@@ -48,7 +48,7 @@ fn caches_hold_what_transformers_caches_hold() {
     assert!(!rows.is_empty());
 }
 
-/// What transformers keeps of recurrences beside its cache classes (`xLSTMCache`, `RwkvModel.forward`, `RecurrentGemmaRecurrentBlock`):
+/// States that transformers keeps beside its cache classes (`xLSTMCache`, `RwkvModel.forward`, `RecurrentGemmaRecurrentBlock`):
 /// xLSTM a matrix, a vector and a number of each head, RWKV two tokens and three sums, RecurrentGemma a state and three tokens.
 #[test]
 fn recurrences_keep_what_transformers_keeps() {

@@ -59,7 +59,7 @@ fn reason(problem: &ImportError) -> String {
     }
 }
 
-/// What is not in the count of a kind that is read.
+/// Parts that are not in the count of a kind that is read.
 fn doubts(imported: &Imported) -> Vec<String> {
     let parts = imported.left_out.iter().map(|left| format!("without its {}", left.part));
     let keys = imported.not_counted.iter().map(|key| format!("`{key}` is not understood"));

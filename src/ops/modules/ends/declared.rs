@@ -20,7 +20,7 @@ pub(super) fn beside(build: &Build<'_>, first: bool, width: Dim, embedding: Para
     source
 }
 
-/// Whether tables of rotations are made.
+/// True if tables of rotations are made.
 pub(super) fn is_turned(model: &ModelConfig) -> bool {
     let rotary = model.position_embedding == PositionEmbedding::Rotary;
     rotary || model.family.modules().linear_biases == LinearBiases::BesidePositions

@@ -50,7 +50,7 @@ impl Frames {
         tape.constant("frames", self.input, self.format)
     }
 
-    /// What the second convolution makes, `[b, s, h]`.
+    /// The output of the second convolution, `[b, s, h]`.
     fn run<'t>(&self, tape: &'t Tape, frames: &Var<'t>, hidden: Form) -> Var<'t> {
         tape.at("Convolutions of frames", sources::PYTORCH_AUTOGRAD);
         let [first, second] = self.layers;

@@ -69,7 +69,7 @@ impl Ends {
         Some(ids)
     }
 
-    /// What the model's `forward` has when the first block begins, which is the encoder's where there is one.
+    /// All that the model's `forward` has when the first block begins, which is the encoder's where there is one.
     pub fn embed<'t>(&self, tape: &'t Tape, ids: &Var<'t>) -> Embedded<'t> {
         let Some(source) = &self.source else { return self.embedded(tape, ids) };
         // The decoder's input is the labels moved by one, and made first.

@@ -217,18 +217,18 @@ impl DeltaRule {
         (keys, sums.clone().slice(self.numbers.ends).apply(EXP))
     }
 
-    /// Whether a product copies the matrices of all chunks.
+    /// True if a product copies the matrices of all chunks.
     const fn copies_chunks(&self, format: DType) -> bool {
         let several = if self.shares { self.count > 1 || self.batch } else { self.count > 1 && (self.heads || self.batch) };
         self.lies_otherwise(format) && several
     }
 
-    /// Whether a product copies the matrices of one chunk.
+    /// True if a product copies the matrices of one chunk.
     const fn copies_chunk(&self, format: DType) -> bool {
         self.lies_otherwise(format) && self.shares && self.batch
     }
 
-    /// Whether queries and keys lie by tokens or by columns: they were neither cast nor padded.
+    /// True if queries and keys lie by tokens or by columns: they were neither cast nor padded.
     const fn lies_otherwise(&self, format: DType) -> bool {
         matches!(format, DType::Fp32) && !self.pads
     }

@@ -60,7 +60,7 @@ impl Block {
     }
 }
 
-/// What a loop's last turn leaves under names.
+/// Tensors that a loop's last turn leaves under names.
 #[derive(Debug, Default)]
 struct Names<'t> {
     decay: Option<Var<'t>>,
@@ -135,7 +135,7 @@ impl Lightning {
         self.output.run(&{ gated })
     }
 
-    /// What all blocks see, behind each other.
+    /// Tensors that all blocks see, behind each other.
     fn blocks<'t>(
         &self,
         tape: &'t Tape,
@@ -186,7 +186,7 @@ impl Lightning {
         parts.unwrap_or_else(|| value.clone())
     }
 
-    /// What a block's state fades by.
+    /// The factors by which a block's state fades.
     fn decay<'t>(&self, tape: &'t Tape) -> Var<'t> {
         let of_block = {
             let _rates = tape.constant("rates", self.forms.decay, self.decays_in);

@@ -78,7 +78,7 @@ impl TokenScan {
         let scanned = scanned.add(values.clone().mul(skip.clone()));
         scanned.clone().mul(gate.clone().apply(SILU)).named("gated values")
     }
-    /// What the products of a turn's tokens keep but one's: states and readouts in their format, where they were cast.
+    /// Tensors that the products of all but one of a turn's tokens keep: states and readouts in their format, where they were cast.
     fn keeps_more(&self, tape: &Tape, seen: &Var<'_>, (state, readout, format): (&Var<'_>, &Var<'_>, DType), tokens: u64) {
         tape.count_product(more(tape, tokens, self.forms.output), tape.last_dim(self.forms.state).1);
         let casts = [

@@ -17,7 +17,7 @@ pub(crate) const BESIDE: u16 = u16::MAX / 2;
 /// Operations of a vision tower.
 pub(crate) const OPERATIONS: [&str; 2] = ["Vision tower", "Projector"];
 
-/// What the two kinds of attention are called in a tower.
+/// The names of the two kinds of attention in a tower.
 pub(super) const OPERATIONS_OF_CORE: [&str; 2] = [OPERATIONS[0]; 2];
 
 /// A part whose parameters are declared.

@@ -44,20 +44,20 @@ pub(in crate::ops::modules) struct Sight {
     typed: bool,
 }
 
-/// What images have become.
+/// The form that images have taken on.
 #[derive(Debug)]
 pub(in crate::ops::modules) struct Looked<'t> {
     /// Embedded tokens, with those of the images.
     pub embedded: Var<'t>,
     /// The tokens of the images, which the model's output holds.
     pub tokens: Var<'t>,
-    /// What `forward` holds until it returns.
+    /// Tensors that `forward` holds until it returns.
     pub held: Vec<Var<'t>>,
     /// Nodes whose outputs nobody reads, and that go when `forward` returns.
     pub unread: (u32, u32),
 }
 
-/// What goes from step to step.
+/// The tensors that go from step to step.
 struct At<'t> {
     x: Var<'t>,
     rows: u64,
@@ -98,21 +98,21 @@ impl Sight {
         })
     }
 
-    /// Whether no gradient comes to a copy of a part, because nothing reads what it makes.
+    /// True if no gradient comes to a copy of a part, because nothing reads its output.
     pub(super) fn leaves_out(&self, part: &Laid, copy: u64) -> bool {
         let is_block = part.times > 1 || part.layers.iter().any(attends);
         let behind_the_end = !is_block && self.ends_before(part);
         (is_block && part.op == OPERATIONS[0] && copy >= self.read) || behind_the_end
     }
 
-    /// Whether a part of the tower stands behind the blocks, of which the projector reads one.
+    /// True if a part of the tower stands behind the blocks, of which the projector reads one.
     fn ends_before(&self, part: &Laid) -> bool {
         let blocks = self.parts.iter().position(|part| part.layers.iter().any(attends));
         let own = self.parts.iter().position(|other| other.from == part.from && other.op == part.op);
         part.op == OPERATIONS[0] && reads_a_block(&self.parts) && own > blocks
     }
 
-    /// What lies there before forward: the pixels, and kinds of tokens.
+    /// Inputs that lie there before forward: the pixels, and kinds of tokens.
     pub fn inputs<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
         let pixels = tape.constant("pixels", self.pixels, FP32);
         self.held_pixels.set(Some(pixels.kept()));
@@ -276,7 +276,7 @@ impl Sight {
         (next, None)
     }
 
-    /// The same tokens, of which the first is normed for nobody: what that saves goes at once.
+    /// Tokens as they are, of which the first is normed for nobody: its saved tensors go at once.
     fn with_first_normed<'t>(&self, tape: &'t Tape, (part, layer): (&Laid, u8), (x, width): (Var<'t>, TowerSize)) -> Var<'t> {
         let first = x.clone().slice(self.form(tape, 1, width));
         let from = tape.nodes();
@@ -399,13 +399,13 @@ fn steps(layers: &'static [TowerLayer]) -> &'static [TowerStep] {
     layers.iter().find_map(of).unwrap_or(&[])
 }
 
-/// Whether a part is the tower's blocks.
+/// True if a part is the tower's blocks.
 fn attends(layer: &TowerLayer) -> bool {
     let attends = |step: &TowerStep| matches!(step, TowerStep::Attention { .. });
     matches!(layer, TowerLayer::Runs(steps) if steps.iter().any(attends))
 }
 
-/// Whether the projector reads the output of a block.
+/// True if the projector reads the output of a block.
 fn reads_a_block(parts: &[Laid]) -> bool {
     parts.iter().flat_map(|part| steps(part.layers)).any(|step| *step == TowerStep::OfBlock)
 }

@@ -297,7 +297,7 @@ fields! { $
     /// Blocks of the vision tower behind the one that the projector reads: 1 where the file's
     /// `vision_feature_layer` is −2.
     FeatureBehind("vision-feature-layer-behind", "vision_feature_layer_behind", "Projector: blocks behind the one it reads").whole(0..=1024).step(1).of_file(),
-    /// Whether the projector leaves an image's class token out (`default`), or reads it too (`full`).
+    /// The projector leaves an image's class token out (`default`), or reads it too (`full`).
     FeatureStrategy("vision-feature-select-strategy", "vision_feature_select_strategy", "Projector: tokens it reads").text(20).of_file(),
     /// Tokens that pooling leaves of an image.
     PooledTokens("mm-tokens-per-image", "mm_tokens_per_image", "Projector: pooled tokens").whole(1..=SIZE).step(64).of_file(),
