@@ -230,24 +230,6 @@ pub struct LayerKind {
     pub source: bool,
 }
 
-impl LayerKind {
-    /// How many kinds there can be.
-    pub const COUNT: usize = 99;
-
-    /// The kind's place among all that there can be, from 0.
-    pub const fn index(self) -> usize {
-        // An encoder beside a decoder has layers of two kinds; an encoder's first block is of one.
-        match (self.unnormed, self.source) {
-            (true, _) => Self::COUNT - 3,
-            (false, true) => Self::COUNT - if matches!(self.feed, Feed::Dense) { 2 } else { 1 },
-            (false, false) => {
-                let own = (self.keys as usize * 2 + self.mixer as usize) * 3 + self.feed as usize;
-                (own * 2 + self.other_heads as usize) * 2 + self.indexed as usize
-            }
-        }
-    }
-}
-
 impl ModelConfig {
     /// What that layer is made of.
     pub fn kind_of(&self, layer: u64) -> LayerKind {
@@ -400,38 +382,5 @@ impl Hybrid {
             indexed,
             source: false,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Feed, Keys, LayerKind};
-
-    #[test]
-    fn every_kind_has_a_place_of_its_own() {
-        let mut places: Vec<usize> = Vec::new();
-        for keys in [Keys::Own, Keys::Joint, Keys::Shared, Keys::None] {
-            for mixer in [false, true] {
-                for feed in [Feed::Dense, Feed::Experts, Feed::None] {
-                    for other_heads in [false, true] {
-                        let kind =
-                            |indexed| LayerKind { keys, mixer, feed, other_heads, unnormed: false, indexed, source: false };
-                        places.extend([false, true].map(|indexed| kind(indexed).index()));
-                    }
-                }
-            }
-        }
-        let first = LayerKind {
-            keys: Keys::Own,
-            mixer: false,
-            feed: Feed::Dense,
-            other_heads: false,
-            unnormed: true,
-            indexed: false,
-            source: false,
-        };
-        let beside = |feed| LayerKind { feed, unnormed: false, source: true, ..first };
-        places.extend([first, beside(Feed::Dense), beside(Feed::Experts)].map(LayerKind::index));
-        assert!(places.into_iter().eq(0..LayerKind::COUNT));
     }
 }

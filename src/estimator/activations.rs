@@ -86,7 +86,7 @@ const fn tensor_line(op: &Op, tensor: &Tensor, count: u64, bytes: Bytes) -> Tens
 }
 
 fn training(scope: &Scope, (recompute, moment): (Recompute, Moment), lines: &mut Vec<LineItem>) {
-    let (list, stage) = (scope.list, scope.stage);
+    let (list, stage) = (scope.list, &scope.stage);
     if moment == Moment::Step {
         states::gradients(scope, Gradients::All, lines);
         return;

@@ -7,6 +7,8 @@
 //!   device holds what is gathered at the moment.
 //! - Activations: blocks in backward or just through forward stay, one other block's copy is on its way, the rest waits.
 
+use std::rc::Rc;
+
 use super::activations::Moment;
 use super::ledger::{Certainty, LineItem, MemoryKind, sort_by_kind};
 use super::listed::alive;
@@ -93,7 +95,7 @@ fn of_stage(job: &Job, index: u64) -> Vec<LineItem> {
         return megatron::peak(job, run, Some(index), true).lines;
     }
     let list = ops::without_products(&ops::lowering(job));
-    let parameters = stage::Parameters::of(job, &list);
+    let parameters = Rc::new(stage::Parameters::of(job, &list));
     alive(&Scope { job, list: &list, stage: stage::stage(job, index), parameters, detail: true }, Moment::Step)
 }
 
@@ -106,10 +108,11 @@ fn activations(job: &Job, index: u64) -> Bytes {
         return megatron::away(job, run, index);
     }
     let list = ops::without_products(&ops::lowering(job));
-    let parameters = stage::Parameters::of(job, &list);
+    let parameters = Rc::new(stage::Parameters::of(job, &list));
     let plain = job.with_layout(ParallelLayout { offload: Offload::NONE, ..*job.layout() });
     let [with, without] = [job, &plain].map(|job| {
-        let scope = Scope { job, list: &list, stage: stage::stage(job, index), parameters, detail: false };
+        let scope =
+            Scope { job, list: &list, stage: stage::stage(job, index), parameters: Rc::clone(&parameters), detail: false };
         let lines = alive(&scope, Moment::Backward);
         lines.iter().filter(|line| line.kind == MemoryKind::Activation).map(|line| line.bytes).sum::<Bytes>()
     });

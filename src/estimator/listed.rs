@@ -1,5 +1,7 @@
 //! Jobs whose memory is a sum over the operation list at a few moments: serving, and training whose step is not played.
 
+use std::rc::Rc;
+
 use super::activations::{self, Moment as When};
 use super::ledger::{Ledger, LineItem, sort_by_kind};
 use super::stage::{self, Scope};
@@ -27,15 +29,15 @@ impl Peak<'_> {
 
     /// Every line alive then; with the tensors behind it, if they are wanted.
     pub fn lines(&self, detail: bool) -> Vec<LineItem> {
-        alive(&Scope { detail, ..self.scope }, self.moment)
+        alive(&Scope { detail, ..self.scope.clone() }, self.moment)
     }
 }
 
 /// Compares all moments of all stages.
 pub(super) fn peak<'a>(job: &'a Job, list: &'a OpList) -> (Peak<'a>, Vec<Moment>) {
     let mut moments = Vec::with_capacity(8);
-    let parameters = stage::Parameters::of(job, list);
-    let scope = |stage| Scope { job, list, stage, parameters, detail: false };
+    let parameters = Rc::new(stage::Parameters::of(job, list));
+    let scope = |stage| Scope { job, list, stage, parameters: Rc::clone(&parameters), detail: false };
     let each = stage::stages(job).into_iter().map(|stage| peak_of(&scope(stage), &mut moments));
     // Of equal ones the first.
     let highest = each.reduce(|best, other| if other.total() > best.total() { other } else { best });
@@ -45,10 +47,10 @@ pub(super) fn peak<'a>(job: &'a Job, list: &'a OpList) -> (Peak<'a>, Vec<Moment>
 
 /// Compares all moments of one stage and adds them to `moments`.
 pub(super) fn peak_of<'a>(scope: &Scope<'a>, moments: &mut Vec<Moment>) -> Peak<'a> {
-    let mut highest = Peak { scope: *scope, moment: When::Step, by_kind: [Bytes::ZERO; 7] };
+    let mut highest = Peak { scope: scope.clone(), moment: When::Step, by_kind: [Bytes::ZERO; 7] };
     for &moment in activations::moments(scope.job, scope.stage.head) {
         let by_kind = Ledger { lines: alive(scope, moment) }.by_kind();
-        let peak = Peak { scope: *scope, by_kind, moment };
+        let peak = Peak { scope: scope.clone(), by_kind, moment };
         moments.push(Moment { name: peak.name(), total: peak.total() });
         if peak.total() > highest.total() {
             highest = peak;
@@ -81,11 +83,11 @@ fn model(scope: &Scope, moment: When, mut lines: Vec<LineItem>) -> Vec<LineItem>
 /// What the model holds by kind, at every moment of every stage.
 pub(super) fn moments(job: &Job) -> Vec<[Bytes; 7]> {
     let list = ops::without_products(&ops::lowering(job));
-    let parameters = stage::Parameters::of(job, &list);
+    let parameters = Rc::new(stage::Parameters::of(job, &list));
     let of_stage = |stage: stage::Stage| {
-        let scope = Scope { job, list: &list, stage, parameters, detail: false };
+        let scope = Scope { job, list: &list, stage, parameters: Rc::clone(&parameters), detail: false };
         let states = states::lines(&scope);
-        let moments = activations::moments(job, stage.head).iter();
+        let moments = activations::moments(job, scope.stage.head).iter();
         let by_kind = |moment: &When| Ledger { lines: model(&scope, *moment, states.clone()) }.by_kind();
         moments.map(by_kind).collect::<Vec<_>>()
     };

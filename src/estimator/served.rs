@@ -1,5 +1,7 @@
 //! Weights of a served model in formats with scales, and its cache, in bytes.
 
+use std::rc::Rc;
+
 use std::ops::Range;
 
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
@@ -23,7 +25,7 @@ struct Held<'a> {
 
 /// Calls `visit` with every parameter of the stage on one tensor-parallel rank, once for each format that its layers have.
 fn each<'a>(scope: &Scope<'a>, formats: &Formats, mut visit: impl FnMut(Held<'a>)) {
-    let (list, stage, t) = (scope.list, scope.stage, scope.job.layout().t());
+    let (list, stage, t) = (scope.list, &scope.stage, scope.job.layout().t());
     let mut once = |ops: &'a [Op], most: usize| {
         for (op, tensor) in ops::tensors(ops, Role::Parameter).take(most) {
             let stored = formats.stored(tensor, tensor.elements_per_rank(t, false).0);
@@ -70,7 +72,7 @@ pub(super) fn weights(scope: &Scope, run: &ServingRun, lines: &mut Vec<LineItem>
 ///
 /// Of an embedding that is no head too, and of the layers' own, a step reads only the tokens' rows, which are not counted.
 pub(super) fn read(job: &Job, run: &ServingRun, list: &OpList) -> (Bytes, Bytes) {
-    let parameters = stage::Parameters::of(job, list);
+    let parameters = Rc::new(stage::Parameters::of(job, list));
     let scope = Scope { job, list, stage: stage::only(job), parameters, detail: false };
     let formats = Formats::of(job.model(), run.quantization, run.group_size);
     let (mut always, mut routed) = (Bytes::ZERO, Bytes::ZERO);

@@ -1,6 +1,7 @@
 //! Pipeline stages: which part of the model a rank holds, and how many micro-batches it keeps in flight.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::ledger::TensorLine;
 use crate::config::{Job, LayerKind, PipelineSplit};
@@ -8,33 +9,29 @@ use crate::ops::{self, BlockKind, Op, OpList, Role, Tensor};
 use crate::units::Bytes;
 
 /// What the lines of one stage are made from.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Scope<'a> {
     pub job: &'a Job,
     pub list: &'a OpList,
     pub stage: Stage,
-    pub parameters: Parameters,
+    pub parameters: Rc<Parameters>,
     /// Whether the tensors behind each line are wanted, or its bytes alone: curves and searches ask for hundreds of totals.
     pub detail: bool,
 }
 
 /// Parameters on one tensor-parallel rank, summed once for all moments.
-#[derive(Clone, Copy)]
+#[derive(Clone, Default)]
 pub(super) struct Parameters {
     pub embedding: u64,
     /// The token embedding alone, of which the last stage keeps a copy if it is tied.
     pub token_embedding: u64,
-    /// One block of each kind, by [`LayerKind::index`].
-    pub blocks: [u64; LayerKind::COUNT],
+    /// One block of each kind that the model has.
+    pub blocks: Vec<(LayerKind, u64)>,
     pub head: u64,
     pub has_head_weight: bool,
 }
 
 impl Parameters {
-    /// Before anything is summed.
-    pub const NONE: Self =
-        Self { embedding: 0, token_embedding: 0, blocks: [0; LayerKind::COUNT], head: 0, has_head_weight: false };
-
     /// Sums the operation list of a job.
     pub fn of(job: &Job, list: &OpList) -> Self {
         let t = job.layout().t();
@@ -42,17 +39,11 @@ impl Parameters {
             let on_rank = |tensor: &Tensor| tensor.elements_per_rank(t, false).0;
             ops::tensors(ops, Role::Parameter).map(|(_, tensor)| on_rank(tensor)).fold(0, u64::saturating_add)
         };
-        let mut blocks = [0; LayerKind::COUNT];
-        for kind in &list.kinds {
-            if let Some(count) = blocks.get_mut(kind.of.index()) {
-                *count = sum(&kind.ops);
-            }
-        }
         let token = ops::tensors(&list.embedding, Role::Parameter).next();
         Self {
             embedding: sum(&list.embedding),
             token_embedding: token.map_or(0, |(_, tensor)| tensor.elements_per_rank(t, false).0),
-            blocks,
+            blocks: list.kinds.iter().map(|kind| (kind.of, sum(&kind.ops))).collect(),
             head: sum(&list.head),
             has_head_weight: !job.model().tie_word_embeddings,
         }
@@ -67,13 +58,19 @@ impl Scope<'_> {
 
     /// Parameters of the blocks of one rank of the stage.
     pub fn block_parameters(&self) -> u64 {
-        let each = self.parameters.blocks.iter().zip(self.stage.of_kind);
-        each.map(|(own, layers)| own.saturating_mul(u64::from(layers))).fold(0, u64::saturating_add)
+        let each = self.stage.of_kind.iter();
+        each.map(|(kind, layers)| self.block_of(*kind).saturating_mul(*layers)).fold(0, u64::saturating_add)
+    }
+
+    /// Parameters of one block of that kind.
+    fn block_of(&self, kind: LayerKind) -> u64 {
+        let blocks = &self.parameters.blocks;
+        blocks.iter().find(|(of, _)| *of == kind).map_or(0, |(_, parameters)| *parameters)
     }
 
     /// Blocks of that kind on the stage.
     pub fn layers_of(&self, kind: &BlockKind) -> u64 {
-        self.stage.of_kind.get(kind.of.index()).map_or(0, |layers| u64::from(*layers))
+        self.stage.layers_of(kind.of)
     }
 
     /// Whether the stage's first block is of that kind.
@@ -83,13 +80,12 @@ impl Scope<'_> {
 
     /// Parameters of the stage's first block.
     pub fn first_block(&self) -> u64 {
-        let kind = self.job.model().kind_of(self.stage.first);
-        self.parameters.blocks.get(kind.index()).copied().unwrap_or_default()
+        self.block_of(self.job.model().kind_of(self.stage.first))
     }
 
     /// Parameters of one rank of the stage.
     pub fn total_parameters(&self) -> u64 {
-        let parameters = self.parameters;
+        let parameters = &self.parameters;
         let part = |held: bool, count: u64| if held { count } else { 0 };
         self.block_parameters()
             .saturating_add(part(self.stage.embedding, parameters.embedding))
@@ -112,7 +108,7 @@ impl Scope<'_> {
 }
 
 /// What one pipeline stage holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stage {
     /// Position, from 0.
     pub index: u64,
@@ -124,8 +120,8 @@ pub(super) struct Stage {
     pub first: u64,
     /// Blocks it holds.
     pub layers: u64,
-    /// Of these, blocks of each kind, by [`LayerKind::index`].
-    pub of_kind: [u16; LayerKind::COUNT],
+    /// Of these, how many are of each kind, for the kinds that the stage has.
+    pub of_kind: Vec<(LayerKind, u64)>,
     /// Micro-batches whose activations it keeps at once, as its schedule has it.
     pub in_flight: u64,
 }
@@ -135,8 +131,10 @@ impl Stage {
     fn counted(mut self, job: &Job) -> Self {
         let model = job.model();
         let mut add = |layer: u64, layers: u64| {
-            if let Some(count) = self.of_kind.get_mut(model.kind_of(layer).index()) {
-                *count = count.saturating_add(u16::try_from(layers).unwrap_or(u16::MAX));
+            let kind = model.kind_of(layer);
+            match self.of_kind.iter_mut().find(|(of, _)| *of == kind) {
+                Some((_, count)) => *count = count.saturating_add(layers),
+                None => self.of_kind.push((kind, layers)),
             }
         };
         if model.is_uniform() {
@@ -147,19 +145,21 @@ impl Stage {
         self
     }
 
+    /// Blocks of that kind.
+    pub fn layers_of(&self, kind: LayerKind) -> u64 {
+        self.of_kind.iter().find(|(of, _)| *of == kind).map_or(0, |(_, layers)| *layers)
+    }
+
     /// The blocks it holds, counted from 0.
     pub const fn range(&self) -> Range<u64> {
         self.first..self.first.saturating_add(self.layers)
     }
 }
 
-/// Before blocks are counted.
-const NONE_YET: [u16; LayerKind::COUNT] = [0; LayerKind::COUNT];
-
 /// The whole model as one stage.
 pub(super) fn only(job: &Job) -> Stage {
     let layers = job.model().num_hidden_layers;
-    Stage { index: 0, embedding: true, head: true, first: 0, layers, of_kind: NONE_YET, in_flight: 1 }.counted(job)
+    Stage { index: 0, embedding: true, head: true, first: 0, layers, of_kind: Vec::new(), in_flight: 1 }.counted(job)
 }
 
 /// One stage; it holds the blocks that the layout gives it, of an uneven split the most.
@@ -168,7 +168,7 @@ pub(super) fn stage(job: &Job, index: u64) -> Stage {
     let blocks = job.layout().blocks_at(job.model().num_hidden_layers, index);
     let (embedding, head) = (index == 0, index + 1 == pipeline.ranks);
     let (first, layers) = (blocks.start, blocks.end.saturating_sub(blocks.start));
-    Stage { index, embedding, head, first, layers, of_kind: NONE_YET, in_flight: pipeline.in_flight(index) }.counted(job)
+    Stage { index, embedding, head, first, layers, of_kind: Vec::new(), in_flight: pipeline.in_flight(index) }.counted(job)
 }
 
 /// The stages that can hold most: the only one, or the first and the last, and the second where it may hold other blocks.

@@ -1,5 +1,7 @@
 //! Every pipeline stage: what one of its ranks holds at its own peak.
 
+use std::rc::Rc;
+
 use super::ledger::Ledger;
 use super::listed::peak_of;
 use super::stage::{self, Scope};
@@ -55,8 +57,14 @@ pub fn stages(job: &Job) -> Vec<StageMemory> {
         (0..pipeline.ranks).map(peak).map(|peak| (Ledger { lines: peak.lines }.by_kind(), peak.name)).collect()
     } else {
         let list = ops::without_products(&ops::lowering(job));
-        let parameters = stage::Parameters::of(job, &list);
-        let scope = |index| Scope { job, list: &list, stage: stage::stage(job, index), parameters, detail: false };
+        let parameters = Rc::new(stage::Parameters::of(job, &list));
+        let scope = |index| Scope {
+            job,
+            list: &list,
+            stage: stage::stage(job, index),
+            parameters: Rc::clone(&parameters),
+            detail: false,
+        };
         let peak = |index| {
             let peak = peak_of(&scope(index), &mut Vec::new());
             (peak.by_kind, peak.name())
@@ -72,7 +80,7 @@ fn played(job: &Job, run: &TrainingRun) -> Vec<([Bytes; 7], &'static str)> {
     let mut known: Vec<Played> = Vec::with_capacity(3);
     let each = (0..job.layout().p()).map(|index| {
         let stage = stage::stage(job, index);
-        let at = known.iter_mut().position(|known| known.turn_into(stage, alike)).unwrap_or_else(|| {
+        let at = known.iter_mut().position(|known| known.turn_into(&stage, alike)).unwrap_or_else(|| {
             known.push(Played::new(job, run, stage, false));
             known.len() - 1
         });

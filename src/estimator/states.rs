@@ -51,7 +51,7 @@ pub(super) enum Gradients {
 /// Gradients on one rank of a stage. With gradient accumulation all of them exist from the second micro-batch on.
 pub(super) fn gradients(scope: &Scope, exist: Gradients, lines: &mut Vec<LineItem>) {
     let Some(run) = scope.job.training() else { return };
-    let (total, own) = (scope.total_parameters(), scope.parameters);
+    let (total, own) = (scope.total_parameters(), &scope.parameters);
     let (parameters, note) = match exist {
         _ if scope.job.gradient_accumulation_steps() > 1 => {
             (total, "One per parameter; accumulation keeps all of them between micro-batches.")
@@ -84,12 +84,10 @@ pub(super) fn gradients(scope: &Scope, exist: Gradients, lines: &mut Vec<LineIte
 
 /// Every parameter tensor of the stage, with its elements on one tensor-parallel rank over all its copies.
 fn held<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Held<'a>> + use<'a> {
-    let (list, stage, t) = (scope.list, scope.stage, scope.job.layout().t());
+    let (list, stage, t) = (scope.list, scope.stage.clone(), scope.job.layout().t());
     let embedding = if stage.embedding { usize::MAX } else { usize::from(scope.copies_embedding()) };
     let head: &[Op] = if stage.head { &list.head } else { &[] };
-    let blocks = list.kinds.iter().map(move |kind| {
-        (&kind.ops[..], usize::MAX, stage.of_kind.get(kind.of.index()).map_or(0, |count| u64::from(*count)), true)
-    });
+    let blocks = list.kinds.iter().map(move |kind| (&kind.ops[..], usize::MAX, stage.layers_of(kind.of), true));
     let parts = std::iter::once((&list.embedding[..], embedding, 1, false)).chain(blocks).chain([(head, usize::MAX, 1, false)]);
     parts.flat_map(move |(ops, most, count, in_block)| {
         ops::tensors(ops, Role::Parameter).take(most).map(move |(op, tensor)| {
@@ -200,12 +198,12 @@ impl Held<'_> {
 
 /// Weights gathered for use under full sharding: `blocks` blocks beside the root group; `None` without full sharding.
 pub(super) fn gathered(scope: &Scope, blocks: u64) -> Option<LineItem> {
-    let (job, stage, own) = (scope.job, scope.stage, scope.parameters);
+    let (job, stage, own) = (scope.job, &scope.stage, &scope.parameters);
     let gathers = job.layout().sharding.gathers.as_ref().filter(|_| job.layout().shards() > 1)?;
     let run = job.training()?;
     let part = |held: bool, count: u64| if held { count } else { 0 };
     let ends = part(stage.embedding, own.embedding).saturating_add(part(stage.head, own.head));
-    let of_blocks = || own.blocks.iter().fold(0, |most, own| most.max(*own)).saturating_mul(blocks.min(stage.layers));
+    let of_blocks = || own.blocks.iter().fold(0, |most, (_, own)| most.max(*own)).saturating_mul(blocks.min(stage.layers));
     let parameters = if gathers.is_limited {
         ends.saturating_add(scope.block_parameters()).min(run.library.max_live_parameters)
     } else {

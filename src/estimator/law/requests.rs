@@ -1,5 +1,7 @@
 //! Memory of one serving job with other lengths and numbers of sequences.
 
+use std::rc::Rc;
+
 use crate::config::{Job, Run};
 use crate::estimator::activations::Moment;
 use crate::estimator::ledger::{Ledger, LineItem, fullest};
@@ -27,8 +29,12 @@ impl Requests {
         let Run::Serving(_) = job.run() else { return None };
         let with = ops::lowering(job);
         let list = ops::without_products(&with);
-        let parameters = stage::Parameters::of(job, &list);
-        let weights = |stage| (stage, states::lines(&Scope { job, list: &list, stage, parameters, detail: false }));
+        let parameters = Rc::new(stage::Parameters::of(job, &list));
+        let weights = |stage: Stage| {
+            let scope = Scope { job, list: &list, stage, parameters: Rc::clone(&parameters), detail: false };
+            let lines = states::lines(&scope);
+            (scope.stage, lines)
+        };
         let (step, further) = (list.at(&with.lengths()), further(&with));
         let is_confirmed = step.at(&further.lengths()) == without_parameters(&further);
         Some(Self { stages: stage::stages(job).into_iter().map(weights).collect(), step: is_confirmed.then_some(step) })
@@ -40,8 +46,10 @@ impl Requests {
         let with = ops::lowering(job);
         let known = self.step.as_ref().map(|step| step.at(&with.lengths()));
         let list = known.unwrap_or_else(|| without_parameters(&with));
+        let uncounted = Rc::new(stage::Parameters::default());
         let of_stage = |(stage, weights): &(Stage, Vec<LineItem>)| {
-            let scope = Scope { job, list: &list, stage: *stage, parameters: stage::Parameters::NONE, detail: false };
+            let (stage, parameters) = (stage.clone(), Rc::clone(&uncounted));
+            let scope = Scope { job, list: &list, stage, parameters, detail: false };
             Ledger { lines: listed::with_weights(&scope, Moment::Prefill, weights.clone()) }.by_kind()
         };
         fullest(self.stages.iter().map(of_stage))

@@ -23,7 +23,7 @@ pub(super) enum Ground {
 impl Ground {
     /// The ground of a plan.
     pub fn of(plan: &Plan<'_>) -> Self {
-        let (with, stage) = (&plan.with, plan.stage);
+        let (with, stage) = (&plan.with, &plan.stage);
         let family = with.model.family;
         let split = with.tensor_model_parallel_size > 1;
         let measured = family.modules().measured;

@@ -196,9 +196,9 @@ impl<'a> Plan<'a> {
         let recipe = if run.tuning.freezes_model() { of_adapters(recipe, &with) } else { recipe };
         Self {
             with,
-            stage,
             // Blocks of one group are not alike: where its vector is cut, only some of them keep a part.
-            played: played(job, stage, live, every || is_one_group),
+            played: played(job, &stage, live, every || is_one_group),
+            stage,
             recompute: run.recompute,
             accumulated: job.gradient_accumulation_steps() > 1,
             keeps_gradients: !run.zero_grad_to_none,
@@ -289,7 +289,9 @@ impl<'a> Plan<'a> {
     /// The plan but for the number of data-parallel ranks and that of micro-batches in flight: steps that agree in it take and free the
     /// same, in pieces of other sizes.
     pub fn of_any_ranks(&self) -> Self {
-        Self { ranks: 0, stage: Stage { in_flight: 0, ..self.stage }, ..self.clone() }
+        let mut plan = Self { ranks: 0, ..self.clone() };
+        plan.stage.in_flight = 0;
+        plan
     }
 
     /// How much of a group's weights stands for what is gathered at once; all of it where that is not counted so.
@@ -361,7 +363,7 @@ fn gives_back(job: &Job, most_live: u64) -> bool {
 }
 
 /// Blocks of a stage: of each run of blocks that are alike the first, one for all that follow, and the last.
-fn played(job: &Job, stage: Stage, live: Option<Live>, every: bool) -> Vec<Played> {
+fn played(job: &Job, stage: &Stage, live: Option<Live>, every: bool) -> Vec<Played> {
     let model = job.model();
     let tuning = job.training().map_or(Tuning::FULL, |run| run.tuning);
     // What is recomputed, a block or its attention core, holds the mask it reads until backward is through with it; so it is with rotary

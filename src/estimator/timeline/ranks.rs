@@ -25,7 +25,7 @@ impl<'a> Ranks<'a> {
         }
         self.0.resize_with(self.0.len().max(stages.len()), Last::default);
         fullest(stages.into_iter().zip(&mut self.0).map(|(stage, last)| {
-            let plan = Plan::of(job, run, stage, false);
+            let plan = Plan::of(job, run, stage.clone(), false);
             let played = last.value(plan.of_any_ranks(), |_| Played::new(job, run, stage, false));
             if played.plan != plan {
                 played.deal_out(plan);
