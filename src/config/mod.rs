@@ -47,7 +47,7 @@ pub use shape::{ExpertsRule, LayersOfStates, ShapeRule};
 pub use source::Source;
 pub use speed::{Narrow, Overlap, ProductFormat, Speed};
 pub use tower::{Tower, TowerBuffer, TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes};
-pub use tuning::{BaseFormat, Method, Objective, Rollout, Targets, Tuning};
+pub use tuning::{BaseFormat, Method, Objective, Rollout, SavedModules, Targets, Tuning};
 
 pub use crate::engines::Engine;
 pub use crate::optimizers::{Optimizer, OptimizerImplementation};

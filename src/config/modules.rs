@@ -101,6 +101,11 @@ pub struct Modules {
     pub splits_tokens: bool,
     /// Its attention can read learned keys and values from a cache (prefix tuning).
     pub takes_prefix: bool,
+    /// peft refuses adapters on the output of its layers that keep a state.
+    pub peft_spares_states: bool,
+    /// peft turns the names that linear layers of experts and routers once had (`gate_proj`, `up_proj`, `down_proj`, `gate`) into
+    /// adapters of the parameters that hold them today (`utils/transformers_weight_conversion.py`).
+    pub peft_finds_experts: bool,
     /// Choices that encoders alone have.
     pub encoder: EncoderModules,
     /// The modules of an encoder beside the decoder; `None`: there is none, or it has the decoder's.
@@ -176,6 +181,8 @@ impl Modules {
         registers_head_bias_twice: false,
         splits_tokens: true,
         takes_prefix: true,
+        peft_spares_states: false,
+        peft_finds_experts: false,
         encoder: EncoderModules::PLAIN,
         source: None,
         orders_heads: false,
@@ -418,8 +425,8 @@ pub struct ExpertModules {
     pub returns_weights: bool,
     /// Gate and up alternate, and are kept within limits.
     pub clamps_gates: bool,
-    /// The usual names of adapters' targets (`gate_proj`, `up_proj`, `down_proj`) mean the experts too.
-    pub are_named_as_targets: bool,
+    /// The router is a linear layer, which adapters find and quantisation packs; others hold a parameter.
+    pub router_is_linear: bool,
 }
 
 impl ExpertModules {
@@ -440,7 +447,7 @@ impl ExpertModules {
         norms_output: false,
         returns_weights: false,
         clamps_gates: false,
-        are_named_as_targets: true,
+        router_is_linear: false,
     };
 
     /// The choices of `granitemoe`: a router before the experts, and a softmax in fp32 over those that it picks.

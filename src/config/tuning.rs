@@ -125,8 +125,10 @@ impl Targets {
     pub const KEY_VALUE_UP: Self = Self(1 << 9);
     /// The gate of shared experts.
     pub const SHARED_GATE: Self = Self(1 << 10);
+    /// Every other linear layer of the blocks: projections of states, gates, indexers.
+    pub const OTHERS: Self = Self(1 << 11);
     /// Every linear layer of the blocks (peft's `all-linear`).
-    pub const ALL: Self = Self((1 << 11) - 1);
+    pub const ALL: Self = Self((1 << 12) - 1);
 
     /// Both sets together.
     #[must_use]
@@ -156,18 +158,37 @@ impl Targets {
             "v_proj" => Self::VALUE,
             "qkv_proj" | "query_key_value" | "c_attn" => JOINT,
             "o_proj" | "out_proj" | "output_proj" | "dense" => Self::OUTPUT,
-            "gate_proj" => Self::GATE,
-            "up_proj" | "fc1" | "c_fc" | "dense_h_to_4h" => Self::UP,
+            "gate_proj" | "w1" => Self::GATE,
+            "up_proj" | "w3" | "fc1" | "c_fc" | "dense_h_to_4h" => Self::UP,
             "gate_up_proj" => Self::GATE.and(Self::UP),
-            "down_proj" | "fc2" | "dense_4h_to_h" => Self::DOWN,
+            "down_proj" | "w2" | "fc2" | "dense_4h_to_h" => Self::DOWN,
             // GPT-2 and StarCoder2 call both second layers so.
             "c_proj" => Self::OUTPUT.and(Self::DOWN),
             "q_a_proj" => Self::QUERY_DOWN,
             "kv_a_proj_with_mqa" => Self::KEY_VALUE_DOWN,
             "kv_b_proj" => Self::KEY_VALUE_UP,
             "shared_expert_gate" => Self::SHARED_GATE,
+            "in_proj" | "in_proj_qkvz" | "in_proj_ba" | "in_proj_qkv" | "in_proj_z" | "in_proj_b" | "in_proj_a" | "x_proj" => {
+                Self::OTHERS
+            }
             _ => return None,
         })
+    }
+}
+
+/// Whole layers that learn beside adapters (`modules_to_save`): peft trains a copy of each and keeps the original.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SavedModules {
+    /// The token embedding (`embed_tokens`).
+    pub embedding: bool,
+    /// The output head (`lm_head`).
+    pub head: bool,
+}
+
+impl SavedModules {
+    /// True if there is one.
+    pub const fn any(self) -> bool {
+        self.embedding || self.head
     }
 }
 
@@ -180,6 +201,8 @@ pub struct Tuning {
     pub r: u64,
     /// Layers with adapters (`target_modules`).
     pub target_modules: Targets,
+    /// Whole layers that learn beside adapters (`modules_to_save`).
+    pub modules_to_save: SavedModules,
     /// Format of adapters; `None`: that of the weights beside them. peft makes them fp32 unless told otherwise.
     pub adapter_dtype: Option<DType>,
     /// Tokens that learn (`num_virtual_tokens`).
@@ -216,6 +239,7 @@ impl Tuning {
         method: Method::Full,
         r: 8,
         target_modules: Targets::NONE,
+        modules_to_save: SavedModules { embedding: false, head: false },
         adapter_dtype: None,
         num_virtual_tokens: 20,
         dropout: false,
@@ -280,7 +304,17 @@ impl Tuning {
 
     /// Whether the embedding stays as it is.
     pub const fn freezes_embedding(&self) -> bool {
-        self.freezes_model() || self.frozen_embeddings
+        (self.freezes_model() && !self.copies_embedding()) || self.frozen_embeddings
+    }
+
+    /// True if a copy of the embedding learns beside adapters.
+    pub const fn copies_embedding(&self) -> bool {
+        self.method.adapts_linears() && self.modules_to_save.embedding
+    }
+
+    /// True if a copy of the head learns beside adapters.
+    pub const fn copies_head(&self) -> bool {
+        self.method.adapts_linears() && self.modules_to_save.head
     }
 }
 

@@ -349,7 +349,7 @@ const OF_A_FILE: [FieldId; 7] = [
     FieldId::LeftOut,
 ];
 
-/// Adapters that a model with experts starts without: peft would put them on the experts, where they are modelled under Megatron-LM alone.
+/// Adapters that a model with experts starts without: peft would put them on every expert, and make each expert anew in every pass.
 const BESIDE_EXPERTS: [FieldId; 3] = [FieldId::AdaptGate, FieldId::AdaptUp, FieldId::AdaptDown];
 
 /// Whether two values are the same. A decimal that reads as the other is the other: forms show presets such as 79.6474609375 GiB rounded.

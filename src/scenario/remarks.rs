@@ -29,6 +29,8 @@ pub enum RemarkKind {
     Images,
     /// The time rests on products that PyTorch runs so where it is asked to.
     Tf32,
+    /// Experts stay in 16 bits beside weights of 4 bits.
+    Experts,
     /// Kernels of other packages would take the place of what is counted.
     Kernels,
     /// Keys were set that the model's family does not look at.
@@ -52,6 +54,7 @@ impl RemarkKind {
             Self::NoImages => "no_images",
             Self::Images => "images",
             Self::Tf32 => "tf32",
+            Self::Experts => "experts",
             Self::Kernels => "kernels",
             Self::NoEffect => "no_effect",
         }
@@ -74,8 +77,15 @@ impl Scenario {
             Some(text) => Remark { kind: RemarkKind::Images, text },
             None => Remark { kind: RemarkKind::NoImages, text: NO_IMAGES.to_owned() },
         });
-        let kernels = self.kernels_of_states().into_iter().chain(self.rounded_products());
+        let kernels = self.kernels_of_states().into_iter().chain(self.rounded_products()).chain(self.experts_beside_packed());
         said.into_iter().chain(left_out).chain(no_images).chain(kernels).chain(idle).collect()
+    }
+
+    /// bitsandbytes packs linear layers, which the experts of transformers 5 are not: it keeps all experts of a layer in one parameter.
+    fn experts_beside_packed(&self) -> Option<Remark> {
+        let is_packed = self.mode() == Mode::Tune && self.get(FieldId::Method) == Value::Choice("qlora");
+        self.shape().moe.as_ref().filter(|_| is_packed)?;
+        Some(Remark { kind: RemarkKind::Experts, text: EXPERTS_IN_16_BITS.to_owned() })
     }
 
     /// PyTorch multiplies fp32 in full unless it is asked to round, which takes several times as long.
@@ -142,6 +152,10 @@ impl Scenario {
         Some(Remark { kind: RemarkKind::Kernels, text })
     }
 }
+
+/// The remark about experts under QLoRA.
+const EXPERTS_IN_16_BITS: &str = "The experts stay in 16 bits: transformers 5 keeps all experts of a layer in one parameter, and \
+                                  bitsandbytes packs linear layers alone.";
 
 /// The remark about a model with a vision tower.
 const NO_IMAGES: &str = "Texts alone: the vision tower and its projector lie in memory, and no image is counted. An image's tokens, \

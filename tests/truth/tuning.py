@@ -15,13 +15,14 @@ import peft.tuners.tuners_utils as tuners_utils
 from peft import LoraConfig, PrefixTuningConfig, PromptTuningConfig, get_peft_model
 from peft.tuners.lora.dora import DoraLinearLayer
 from peft.tuners.lora.layer import Linear as LoraLinear
+from peft.utils import ModulesToSaveWrapper
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed._tools.mem_tracker import MemTracker
 from transformers import AutoModelForCausalLM
 
 DEFAULT = dict(method="lora", seq_length=512, micro_batch_size=1, precision="bf16", adapter_precision="bf16", base="weights",
                attention="flash", kernels="eager", recompute="none", optimizer="adamw", optimizer_implementation="fused",
-               gradient_accumulation_steps=1, lora_rank=8, lora_targets=["q_proj", "v_proj"], lora_dropout=0.0, num_virtual_tokens=20, frozen_layers=0,
+               gradient_accumulation_steps=1, lora_rank=8, lora_targets=["q_proj", "v_proj"], lora_dropout=0.0, modules_to_save=[], num_virtual_tokens=20, frozen_layers=0,
                frozen_embeddings=False)
 
 # Fake tensors live on no device, and the tracker asks parameters that want no gradient for hooks.
@@ -83,17 +84,29 @@ def product(self, lora_A, lora_B, adapter_name=None):
     return linear(linear(eye, lora_A.weight), lora_B.weight).T
 DoraLinearLayer.get_lora_weight = product
 
+def update(self, adapter):
+    """`get_delta_weight` as it is on a GPU: on the CPU, where fake tensors are, peft makes factors of 16 bits fp32 first."""
+    return (self.lora_B[adapter].weight @ self.lora_A[adapter].weight) * self.scaling[adapter]
+LoraLinear.get_delta_weight = update
+
 def quantise(model, double):
     head = model.get_output_embeddings()
     for module in list(model.modules()):
         for name, child in list(module.named_children()):
-            if isinstance(child, torch.nn.Linear) and child is not head:
+            if type(child) is torch.nn.Linear and child is not head:
                 setattr(module, name, Linear4bit(child, double))
 
 def optimizer(run, params):
     kw = dict(lr=1e-4, **dict(for_loop=dict(foreach=False), foreach=dict(foreach=True), fused=dict(fused=True))[run["optimizer_implementation"]])
     return dict(adamw=lambda: torch.optim.AdamW(params, **kw), sgd_momentum=lambda: torch.optim.SGD(params, momentum=0.9, **kw),
                 adafactor=lambda: torch.optim.Adafactor(params, lr=1e-4, foreach=False))[run["optimizer"]]()
+
+def renew_copies(model):
+    """A parameter that was copied with `deepcopy` as a fake tensor has views with a storage of their own, which no real one has: it is made anew."""
+    for wrapper in model.modules():
+        if isinstance(wrapper, ModulesToSaveWrapper):
+            for copied in wrapper.modules_to_save.values():
+                copied.weight = torch.nn.Parameter(torch.empty_like(copied.weight))
 
 def prepared(config, run):
     """The model with what learns, and how many parameters it has."""
@@ -119,9 +132,11 @@ def prepared(config, run):
         learned = dict(prompt=PromptTuningConfig, prefix=PrefixTuningConfig).get(run["method"])
         prompt = learned and learned(task_type="CAUSAL_LM", num_virtual_tokens=run["num_virtual_tokens"])
         model = get_peft_model(model, prompt or LoraConfig(r=run["lora_rank"], lora_alpha=16, lora_dropout=run["lora_dropout"],
-                               target_modules=targets[0] if targets == ["all-linear"] else targets, use_dora=run["method"] == "dora",
+                               target_modules=targets[0] if targets == ["all-linear"] else targets,
+                               modules_to_save=run["modules_to_save"] or None, use_dora=run["method"] == "dora",
                                task_type="CAUSAL_LM"), autocast_adapter_dtype=False)
         torch.set_default_dtype(torch.float32); torch.nn.Module.to = to
+        renew_copies(model)
         return model, count + sum(p.numel() for p in model.parameters()) - before
 
 class FusedLinearCE(measure.FusedLinearCE):

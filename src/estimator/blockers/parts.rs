@@ -33,8 +33,9 @@ pub(super) fn forbidden(job: &Job, run: &TrainingRun, forbid: &mut Forbid<'_>) {
     forbid(!towers::see(job, run), &|| Some(&towers::ELSEWHERE));
     let tuned = run.tuning.freezes_model() || run.tuning.objective != Objective::NextToken;
     forbid(run.images.per_sequence > 0 && tuned, &|| Some(&towers::TUNED));
+    let before = run.tuning.tokens_before() + run.tuning.keys_before() > 0;
     let streams = model.altup().is_some() || model.indexer().is_some();
     forbid(streams && layout.p() > 1, &|| Some(&STREAMS_IN_STAGES));
-    forbid(streams && !run.tuning.is_full(), &|| Some(&STREAMS_TUNED));
-    forbid(model.mixer().is_some() && (!run.tuning.is_full() || run.compile), &|| Some(&STATES_OTHERWISE));
+    forbid(streams && before, &|| Some(&STREAMS_TUNED));
+    forbid(model.mixer().is_some() && (before || run.compile), &|| Some(&STATES_OTHERWISE));
 }

@@ -30,11 +30,21 @@ rules! {
         "peft's prefix tuning does not work with recomputation; recompute nothing, or choose a learned prompt";
     PREFIX_ELSEWHERE: PEFT,
         "Learned keys and values are not modelled for Falcon, Bloom and latent attention; choose a learned prompt, or LoRA";
-    // peft 0.21 turns names of a fused expert's matrices into adapters of all experts, which are multiplied out in every pass.
-    EXPERTS_ADAPTED: PEFT,
-        "Adapters on experts are modelled under Megatron-LM alone; leave gate, up and down without adapters, beside attention they are modelled, or choose full fine-tuning";
-    EXPERTS_PACKED: PEFT,
-        "Experts in 4 bits are not modelled; choose LoRA, or full fine-tuning";
+    // peft 0.21, `utils/transformers_weight_conversion.py`: "Cannot convert PEFT target(s) … because they are fused".
+    EXPERTS_ADAPTED_IN_HALVES: PEFT,
+        "Experts hold gate and up in one matrix, and peft adapts both or none; choose both";
+    // `ParamWrapper`: "does not work with lora_dropout != 0", "does not work with use_dora=True".
+    EXPERTS_ADAPTED_PLAINLY: PEFT,
+        "peft adapts experts and routers without dropout and without DoRA; choose LoRA without dropout, or leave gate, up, down and other linear layers without adapters";
+    EXPERTS_ADAPTED_SHARED: PEFT,
+        "Adapters of experts are modelled on one GPU, with copies of the model on every GPU, and under Megatron-LM; leave gate, up and down without adapters, or share nothing out";
+    SAVED_TIED: PEFT,
+        "An embedding or a head that learns beside adapters is not modelled where both are one tensor; leave both as they are";
+    SAVED_SHARED: PEFT,
+        "An embedding or a head that learns beside adapters is modelled on one GPU, and with copies of the model on every GPU; leave both as they are, or share nothing out";
+    // peft 0.21, `tuners_utils.py`: "is incompatible with Mamba-based models".
+    STATES_ADAPTED: PEFT,
+        "peft refuses adapters on the output of this model's Mamba layers; leave other linear layers without adapters";
     STEPS_IN_BACKWARD: TORCHTUNE,
         "An optimizer that steps in backward is modelled on one GPU, with one micro-batch a step, weights without fp32 copies, and the fused step; let it step behind backward";
     // DeepSpeed's engine, Megatron-LM's buffers and torchtune's hooks each do it their own way; FSDP joins a step's first gradients with kept ones.
@@ -54,9 +64,9 @@ rules! {
     STREAMS_IN_STAGES: PYTORCH_AUTOGRAD,
         "Pipeline stages of a model with several residual streams, or with an indexer, are not modelled; use 1 stage";
     STREAMS_TUNED: PEFT,
-        "Adapters, frozen layers and learned prompts are not modelled for several residual streams, or for an indexer; choose full fine-tuning";
+        "Learned prompts are not modelled for several residual streams, or for an indexer; choose LoRA, or full fine-tuning";
     STATES_OTHERWISE: PYTORCH_AUTOGRAD,
-        "Adapters, frozen layers, learned prompts and torch.compile are not modelled for layers that keep a state; choose full fine-tuning, not compiled";
+        "Learned prompts and torch.compile are not modelled for layers that keep a state; choose LoRA, or full fine-tuning, not compiled";
     INDEXED_BY_MASKS: PYTORCH_AUTOGRAD,
         "transformers trains attention to chosen tokens by masks, which flash kernels do not take; choose standard attention";
     // `cce_backward_kernel`: "Backwards requires embeddings to be bf16 or fp16".

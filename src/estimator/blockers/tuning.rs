@@ -2,8 +2,9 @@
 
 use super::{
     ADAPTED_EXPERTS_APART, ADAPTED_EXPERTS_SPLIT, ADAPTED_LATENT, ADAPTED_OTHERWISE, ADAPTED_SHARED, AUTOCAST_SHARED, Blocker,
-    EXPERTS_ADAPTED, EXPERTS_PACKED, GRADIENTS_KEPT, LOSS_OF_TORCHTITAN, NOTHING_LEARNS, PACKED_ELSEWHERE, PACKED_SCORES,
-    PREFIX_ELSEWHERE, PREFIX_RECOMPUTED, STEPS_IN_BACKWARD, TUNING_ELSEWHERE, TUNING_MEGATRON, TUNING_SPLIT, UPCAST_SHARED,
+    EXPERTS_ADAPTED_IN_HALVES, EXPERTS_ADAPTED_PLAINLY, EXPERTS_ADAPTED_SHARED, GRADIENTS_KEPT, LOSS_OF_TORCHTITAN,
+    NOTHING_LEARNS, PACKED_ELSEWHERE, PACKED_SCORES, PREFIX_ELSEWHERE, PREFIX_RECOMPUTED, SAVED_SHARED, SAVED_TIED,
+    STATES_ADAPTED, STEPS_IN_BACKWARD, TUNING_ELSEWHERE, TUNING_MEGATRON, TUNING_SPLIT, UPCAST_SHARED,
 };
 use crate::config::{AttentionKernel, Job, Method, Objective, Recompute, Targets, TrainingPrecision, TrainingRun};
 use crate::sharding::{CarriedOutBy, FrameworkRule, GatheredInto, With};
@@ -39,7 +40,9 @@ fn may_chunk_loss(job: &Job, run: &TrainingRun) -> bool {
 /// Settings that Megatron-LM's adapters are not modelled with.
 fn under_megatron(job: &Job, run: &TrainingRun, mut forbid: impl FnMut(bool, &'static FrameworkRule)) {
     let (layout, tuning) = (job.layout(), &run.tuning);
-    let is_lora = tuning.method == Method::Lora && tuning.objective == Objective::NextToken && !tuning.base.is_quantised();
+    let saves = tuning.copies_embedding() || tuning.copies_head();
+    let is_lora =
+        tuning.method == Method::Lora && !saves && tuning.objective == Objective::NextToken && !tuning.base.is_quantised();
     if !is_lora {
         return forbid(true, &TUNING_MEGATRON);
     }
@@ -82,8 +85,18 @@ pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
     let experts = job.model().moe.is_some() && !elsewhere && tuning.method.adapts_linears();
     let modules = job.model().family.modules();
-    forbid(experts && modules.experts.are_named_as_targets && tuning.target_modules.meets(inner), &EXPERTS_ADAPTED);
-    forbid(experts && tuning.base.is_quantised(), &EXPERTS_PACKED);
+    let wrapped = experts && modules.peft_finds_experts && tuning.target_modules.meets(inner.and(Targets::OTHERS));
+    let half = tuning.target_modules.meets(Targets::GATE) != tuning.target_modules.meets(Targets::UP);
+    forbid(wrapped && half, &EXPERTS_ADAPTED_IN_HALVES);
+    forbid(wrapped && (tuning.method == Method::Dora || tuning.dropout), &EXPERTS_ADAPTED_PLAINLY);
+    forbid(wrapped && layout.shards() > 1 && layout.sharding.shards_optimizer(), &EXPERTS_ADAPTED_SHARED);
+    forbid(
+        modules.peft_spares_states && tuning.method.adapts_linears() && tuning.target_modules.meets(Targets::OTHERS),
+        &STATES_ADAPTED,
+    );
+    let saves = tuning.copies_embedding() || tuning.copies_head();
+    forbid(saves && job.model().tie_word_embeddings, &SAVED_TIED);
+    forbid(saves && layout.shards() > 1 && layout.sharding.shards_optimizer(), &SAVED_SHARED);
     let prefix = tuning.method == Method::Prefix;
     let takes_none = !modules.takes_prefix || job.model().mla.is_some();
     forbid(prefix && run.recompute != Recompute::None, &PREFIX_RECOMPUTED);

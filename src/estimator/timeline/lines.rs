@@ -4,6 +4,7 @@ use super::ground::{self, Ground};
 use super::groups::{GRADIENT_BUCKETS, REDUCTION_BUCKET};
 use super::plan::Plan;
 use super::{Mark, Played, ledger_kind};
+use crate::config::Tuning;
 use crate::estimator::ledger::{Certainty, LineItem, TensorLine, sort_by_kind};
 use crate::estimator::states::GATHERED_WEIGHTS;
 use crate::ops::tape::{Entry, KEPT_WORKSPACE, Kind, State, Storage, When};
@@ -226,7 +227,7 @@ fn about(played: &Played<'_>, mark: &Mark, grounds: &Grounds, (storage, kind): (
     let Grounds { ground, moved, sharded } = *grounds;
     let (exact, played_out) = (Certainty::Exact, ground.certainty());
     let (label, note, source, certainty) = match kind {
-        Kind::Parameter if played.plan.with.tuning.freezes_model() => of_tuning(storage),
+        Kind::Parameter if played.plan.with.tuning.freezes_model() => of_tuning(storage, &played.plan.with.tuning),
         Kind::Parameter if sharded => {
             ("Weights", "Every parameter, shared out over data-parallel ranks.", sources::ARITHMETIC, exact)
         }
@@ -269,14 +270,24 @@ fn about(played: &Played<'_>, mark: &Mark, grounds: &Grounds, (storage, kind): (
     About { label, note, source, certainty }
 }
 
+/// A copy of the embedding or the head, which learns beside adapters.
+const LEARNED_COPY: (&str, &str, Source, Certainty) = (
+    "Layers that learn beside adapters",
+    "A copy of the embedding or the head learns (modules_to_save); peft keeps the original as well.",
+    sources::PEFT,
+    Certainty::Exact,
+);
+
 /// Weights where the model itself does not learn.
-fn of_tuning(storage: &Storage) -> (&'static str, &'static str, Source, Certainty) {
+fn of_tuning(storage: &Storage, tuning: &Tuning) -> (&'static str, &'static str, Source, Certainty) {
     let exact = Certainty::Exact;
     match (storage.name, storage.dtype) {
         (
             "adapter A" | "adapter B" | "adapter magnitude" | "score weight" | "prompt embedding" | "learned keys and values",
             _,
         ) => ("Adapters", "What learns: small matrices beside frozen layers, or a new head.", sources::PEFT, exact),
+        ("token embedding", _) if tuning.copies_embedding() => LEARNED_COPY,
+        ("head weight", _) if tuning.copies_head() => LEARNED_COPY,
         (_, DType::Int4) | ("codes" | "scales" | "scales of scales" | "offset", _) => {
             ("Weights of 4 bits", "Frozen: no gradients and no optimizer states. Scales included.", sources::QLORA_2023, exact)
         }

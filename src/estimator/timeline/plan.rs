@@ -260,9 +260,10 @@ impl<'a> Plan<'a> {
         moves.then_some(Shards { ranks: self.ranks, dtype: self.recipe.parameter, cut })
     }
 
-    /// The format of a parameter that learns beside others of another, as fp32 routers in a model of 16 bits.
+    /// The format of a parameter that learns beside others of another, as fp32 routers in a model of 16 bits, or a
+    /// copy of the head beside fp32 adapters.
     pub fn own_format(&self, parameter: &Parameter) -> Option<DType> {
-        (!self.with.tuning.freezes_model() && parameter.dtype != self.with.parameter).then_some(parameter.dtype)
+        (parameter.dtype != self.learned()).then_some(parameter.dtype)
     }
 
     /// Format of the parameters that learn.

@@ -22,6 +22,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             shared_turn: SharedTurn::BehindRouter,
             routes_without_groups: true,
             correction_is_parameter: true,
+            router_is_linear: true,
             ..ExpertModules::PLAIN
         },
         tensor_plan: None,
@@ -32,6 +33,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             output_bias_as_others: true,
             ..ShapeRule::PLAIN
         }),
+        peft_finds_experts: true,
         ..Modules::PLAIN
     },
     // A factor on embedded tokens (`mup_enabled`) is no key here: what it multiplies is let go before the step holds most.

@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "axk1",
         choice: FamilyChoice { rank: 71, word: "axk1", label: "A.X-K1" },
         experts: ExpertModules { norms_output: true, ..super::deepseek_v3::FAMILY.modules.experts },
+        peft_finds_experts: false,
         ..*super::deepseek_v3::FAMILY.modules
     },
     sizes: Sizes::of([7168, 18_432], 61, 64, 163_840, 32_768),

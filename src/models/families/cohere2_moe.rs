@@ -26,6 +26,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             may_norm_queries_and_keys: false,
             ..ShapeRule::PLAIN
         }),
+        peft_finds_experts: true,
         ..*super::cohere::FAMILY.modules
     },
     sizes: Sizes::of([8192, 22_528], 40, 64, 256_000, 8192).head(128),

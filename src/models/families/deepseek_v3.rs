@@ -21,6 +21,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             may_norm_queries_and_keys: false,
             ..ShapeRule::PLAIN
         }),
+        peft_finds_experts: true,
         ..Modules::PLAIN
     },
     sizes: Sizes::of([7168, 18_432], 61, 128, 129_280, 4096),

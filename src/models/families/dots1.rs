@@ -18,6 +18,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             ..ShapeRule::PLAIN
         }),
         measured: Modules::PLAIN.measured,
+        peft_finds_experts: true,
         ..*super::qwen3::FAMILY.modules
     },
     sizes: Sizes::of([4608, 10_944], 62, 32, 152_064, 2048).kv(32),

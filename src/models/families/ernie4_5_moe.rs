@@ -27,6 +27,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             may_norm_queries_and_keys: false,
             ..ShapeRule::PLAIN
         }),
+        peft_finds_experts: true,
         ..Modules::PLAIN
     },
     sizes: Sizes::of([2560, 12_288], 28, 20, 103_424, 131_072).kv(4),

@@ -7,6 +7,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["ernie4_5_vl_moe_text"],
     class: "Ernie4_5_VLMoeText",
+    modules: &Modules { peft_finds_experts: false, ..*super::ernie4_5_moe::FAMILY.modules },
     labels: &[("ernie4_5_vl_moe", "ERNIE 4.5 VL")],
     sizes: Sizes::of([2560, 12_288], 28, 20, 103_424, 131_072).kv(4),
     head_bias: Flag::Is(false),

@@ -20,6 +20,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             output_bias_as_others: true,
             ..ShapeRule::PLAIN
         }),
+        peft_finds_experts: true,
         ..Modules::PLAIN
     },
     experts: Some(Experts {

@@ -14,6 +14,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         scales_branches: true,
         scales_logits: true,
         returns_probabilities: false,
+        peft_spares_states: true,
         shape: Some(ShapeRule {
             states: &[MixerKind::FalconH1],
             layers_of_states: LayersOfStates::BesideAttention,

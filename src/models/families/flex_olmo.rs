@@ -13,6 +13,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         experts: super::olmoe::FAMILY.modules.experts,
         shape: Some(ShapeRule { experts: ExpertsRule::Always, ..ShapeRule::PLAIN }),
         measured: Modules::PLAIN.measured,
+        peft_finds_experts: true,
         ..*super::olmo2::FAMILY.modules
     },
     sizes: Sizes::of([4096, 11_008], 32, 32, 100_352, 4096),

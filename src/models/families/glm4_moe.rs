@@ -14,6 +14,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         rotation: RotationStyle::Joined,
         experts: ExpertModules { scores: RouterScores::CorrectedSigmoid, corrects_in_fp32: true, ..ExpertModules::PLAIN },
         shape: Some(ShapeRule { experts: ExpertsRule::Optional, mlp_bias: Some(false), ..ShapeRule::PLAIN }),
+        peft_finds_experts: true,
         ..Modules::PLAIN
     },
     sizes: Sizes::of([4096, 10_944], 46, 96, 151_552, 131_072).kv(8),

@@ -28,7 +28,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
             router_first: true,
             returns_weights: true,
             clamps_gates: true,
-            are_named_as_targets: false,
             ..ExpertModules::PLAIN
         },
         tensor_plan: None,

@@ -26,6 +26,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             output_bias_as_others: true,
             ..ShapeRule::PLAIN
         }),
+        peft_finds_experts: true,
         ..Modules::PLAIN
     },
     experts: Some(Experts { shared: 1, ..Experts::of(1, 1) }),

@@ -17,6 +17,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         takes_prefix: false,
         splits_tokens: false,
         shape: Some(ShapeRule { states: &[MixerKind::Mamba], layers_of_states: LayersOfStates::Alone, ..ShapeRule::PLAIN }),
+        peft_spares_states: true,
         ..Modules::PLAIN
     },
     positions: Positions::Are(PositionEmbedding::None),

@@ -16,6 +16,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         takes_prefix: false,
         splits_tokens: false,
         shape: Some(ShapeRule { states: &[MixerKind::Mamba2], layers_of_states: LayersOfStates::Alone, ..ShapeRule::PLAIN }),
+        peft_spares_states: true,
         ..Modules::PLAIN
     },
     positions: Positions::Are(PositionEmbedding::None),

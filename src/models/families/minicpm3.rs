@@ -15,6 +15,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 40, word: "minicpm3", label: "MiniCPM3" },
         embedding_scale: EmbeddingScale::WholeBuffer,
         shape: Some(ShapeRule { latent: true, may_norm_queries_and_keys: false, ..ShapeRule::PLAIN }),
+        peft_finds_experts: false,
         ..*super::deepseek_v3::FAMILY.modules
     },
     sizes: Sizes::of([2560, 6400], 62, 40, 73_448, 32_768),

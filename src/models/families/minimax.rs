@@ -17,6 +17,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         takes_prefix: false,
         splits_tokens: false,
         shape: Some(ShapeRule { experts: ExpertsRule::Always, states: &[MixerKind::Minimax], ..ShapeRule::PLAIN }),
+        peft_finds_experts: true,
         ..Modules::PLAIN
     },
     sizes: Sizes::of([4096, 14_336], 32, 32, 32_000, 131_072).kv(8),

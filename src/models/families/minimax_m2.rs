@@ -23,6 +23,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         },
         tensor_plan: Some(TensorPlan { attention: Division::Gathered, ..TensorPlan::PLAIN }),
         shape: Some(ShapeRule { experts: ExpertsRule::Always, ..ShapeRule::PLAIN }),
+        peft_finds_experts: true,
         ..Modules::PLAIN
     },
     sizes: Sizes::of([3072, 1536], 62, 48, 200_064, 196_608).kv(8).head(128),

@@ -17,6 +17,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         experts: ExpertModules { weights_in: ExpertWeights::Fp32, router_first: true, ..ExpertModules::PLAIN },
         shape: Some(ShapeRule { experts: ExpertsRule::Always, ..ShapeRule::PLAIN }),
         measured: Measured { tensor_parallel: false, ..super::mistral::FAMILY.modules.measured },
+        peft_finds_experts: true,
         ..*super::mistral::FAMILY.modules
     },
     window: Window::All(0),

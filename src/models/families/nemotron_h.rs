@@ -22,6 +22,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             layers_of_states: LayersOfStates::OneEach,
             ..ShapeRule::PLAIN
         }),
+        peft_spares_states: true,
         ..Modules::PLAIN
     },
     positions: Positions::Are(PositionEmbedding::None),

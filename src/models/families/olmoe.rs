@@ -15,6 +15,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         experts: ExpertModules { router_first: true, ..ExpertModules::PLAIN },
         tensor_plan: Some(TensorPlan { attention: Division::Gathered, ..TensorPlan::PLAIN }),
         shape: Some(ShapeRule { experts: ExpertsRule::Always, ..ShapeRule::PLAIN }),
+        peft_finds_experts: true,
         ..Modules::PLAIN
     },
     sizes: Sizes::of([2048, 2048], 16, 16, 50_304, 4096),

@@ -12,6 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 603, word: "qwen3-5-moe", label: "Qwen3.5 MoE" },
         state_projections: StateProjections::Apart,
         rotary_tables: RotaryTables::OfGrids,
+        peft_finds_experts: false,
         ..*super::qwen3_next::FAMILY.modules
     },
     sizes: Sizes::of([2048, 0], 40, 16, 248_320, 32_768).kv(2).head(256),

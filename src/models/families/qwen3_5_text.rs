@@ -12,6 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         state_projections: StateProjections::Apart,
         rotary_tables: RotaryTables::OfGrids,
         shape: Some(ShapeRule { states: &[MixerKind::Qwen3Next], gates_attention: true, ..ShapeRule::PLAIN }),
+        peft_finds_experts: false,
         ..*super::qwen3_next::FAMILY.modules
     },
     sizes: Sizes::of([4096, 12_288], 32, 16, 248_320, 32_768).kv(4).head(256),

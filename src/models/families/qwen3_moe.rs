@@ -20,6 +20,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 15, word: "qwen3-moe", label: "Qwen3 MoE" },
         mask_for_each_kind: false,
         shape: Some(ShapeRule { experts: ExpertsRule::Always, ..ShapeRule::PLAIN }),
+        peft_finds_experts: true,
         ..*super::qwen3::FAMILY.modules
     },
     sizes: Sizes::of([2048, 6144], 24, 32, 151_936, 32_768).kv(4),

@@ -23,6 +23,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             gates_attention: true,
             ..ShapeRule::PLAIN
         }),
+        peft_finds_experts: true,
         ..*super::qwen3::FAMILY.modules
     },
     sizes: Sizes::of([2048, 5632], 48, 16, 151_936, 32_768).kv(2).head(256),

@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 51, word: "solar-open", label: "Solar Open" },
         experts: super::glm4_moe::FAMILY.modules.experts,
         shape: Some(ShapeRule { experts: ExpertsRule::Optional, ..ShapeRule::PLAIN }),
+        peft_finds_experts: true,
         ..Modules::PLAIN
     },
     sizes: Sizes::of([4096, 10_240], 48, 64, 196_608, 131_072).kv(8).head(128),

@@ -10,6 +10,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules {
         model_type: "youtu",
         choice: FamilyChoice { rank: 34, word: "youtu", label: "Youtu-LLM" },
+        peft_finds_experts: false,
         ..*super::deepseek_v3::FAMILY.modules
     },
     sizes: Sizes::of([2048, 6144], 32, 16, 128_256, 131_072),

@@ -47,9 +47,12 @@ struct Magnitude {
     flops: f64,
 }
 
-/// Which layers of `target_modules` a weight's name stands for.
-fn role(name: &str) -> Targets {
+/// Which layers of `target_modules` a weight's name stands for. Only `nn.Linear` is a target, which most routers and all experts of
+/// transformers are not; peft spares the head, and a new one for scores learns as it is.
+fn role(build: &Build<'_>, name: &str) -> Targets {
     match name {
+        "head weight" | "score weight" => Targets::NONE,
+        "router weight" if !build.model().family.modules().experts.router_is_linear => Targets::NONE,
         "query weight" => Targets::QUERY,
         "key weight" => Targets::KEY,
         "value weight" => Targets::VALUE,
@@ -63,18 +66,35 @@ fn role(name: &str) -> Targets {
         "key and value down weight" => Targets::KEY_VALUE_DOWN,
         "key and value weight" => Targets::KEY_VALUE_UP,
         "shared expert gate weight" => Targets::SHARED_GATE,
-        _ => Targets::NONE,
+        _ => Targets::OTHERS,
     }
+}
+
+/// True if peft takes the name of a linear layer for that of the experts' matrix or the router's parameter: dense and shared layers, and
+/// a router that is a linear layer, then have no adapter.
+fn belongs_to_experts(build: &Build<'_>, name: &str, targets: Targets) -> bool {
+    let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
+    let model = build.model();
+    model.moe.is_some() && model.family.modules().peft_finds_experts && (targets.meets(inner) || name == "router weight")
 }
 
 impl Adapter {
     /// The adapter of the weight of that name, if it has one.
     pub fn new(build: &Build<'_>, name: &'static str, (output, input): (Dim, Dim)) -> Option<Self> {
         let tuning = build.with.tuning;
-        if !tuning.method.adapts_linears() || !role(name).meets(tuning.target_modules) {
+        let targets = role(build, name);
+        if !tuning.method.adapts_linears() || !targets.meets(tuning.target_modules) || belongs_to_experts(build, name, targets) {
             return None;
         }
         Some(Self::made(build, (output, input)))
+    }
+
+    /// Declares the adapter of a linear layer whose weight is read without the layer: it learns nothing.
+    fn unused(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) {
+        let Some(adapter) = Self::new(build, name, dims) else { return };
+        for param in [adapter.down, adapter.up].into_iter().chain(adapter.magnitude.map(|magnitude| magnitude.param)) {
+            build.tape.idle(param);
+        }
     }
 
     fn made(build: &Build<'_>, (output, input): (Dim, Dim)) -> Self {
@@ -135,6 +155,13 @@ impl Adapter {
     }
 }
 
+/// The weight of a linear layer that this program reads by itself, or that no gradient reaches: its adapter has no part in that.
+pub(super) fn unread_linear(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> Param {
+    let weight = build.parameter(name, [dims.0, dims.1]);
+    Adapter::unused(build, name, dims);
+    weight
+}
+
 /// `DoraLinearLayer`: the norm of every column of the adapted weight, and the adapted output scaled by magnitude over norm.
 impl Adapter {
     fn scaled<'t>(&self, x: &Var<'t>, result: Var<'t>, (magnitude, base): (&Magnitude, &Linear)) -> Var<'t> {
@@ -176,7 +203,7 @@ impl Adapter {
 /// Declares the weight of that name in four bits, if fine-tuning keeps it so.
 pub(super) fn quantised(build: &Build<'_>, name: &'static str, dims: (Dim, Dim)) -> Option<(Param, Packed)> {
     let tuning = build.with.tuning;
-    let is_so = tuning.packs_weights() && role(name) != Targets::NONE;
+    let is_so = tuning.packs_weights() && role(build, name) != Targets::NONE;
     is_so.then(|| in_four_bits(build, name, dims))
 }
 

@@ -6,6 +6,7 @@ use super::indexer::Sight;
 use super::mlp::Mlp;
 use super::moe::{self, Experts};
 use super::norm::Norm;
+use super::wrapped::Wrapped;
 use super::{Build, Cached, FP32, Linear, Part, Tables};
 use crate::config::{self, LayerKind, Mla, Moe, RotaryTables, RouterScores, SharedTurn};
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
@@ -264,6 +265,7 @@ impl Sparse {
 #[derive(Debug)]
 struct Router {
     weight: Param,
+    wrapped: Option<Wrapped>,
     /// Scores are sigmoids, corrected for the choice alone (V3), instead of a softmax (V2).
     sigmoid: bool,
     norm: bool,
@@ -283,6 +285,7 @@ impl Router {
         let experts = Dim("num_experts", moe.num_experts);
         tape.at("Router", sources::PYTORCH_AUTOGRAD);
         let weight = build.parameter("router weight", [experts, with.h()]);
+        let wrapped = Wrapped::of_router(build, [experts, with.h()]);
         let own = build.model().family.modules().experts;
         let sigmoid = own.scores == RouterScores::CorrectedSigmoid;
         moe::correction(build, moe);
@@ -291,6 +294,7 @@ impl Router {
         let groups = moe.n_group.max(1);
         Self {
             weight,
+            wrapped,
             sigmoid,
             norm: moe.norm_topk_prob && !own.ignores_norm_topk_prob,
             grouped: groups > 1,
@@ -306,7 +310,11 @@ impl Router {
         let [all, chosen, one] = self.forms;
         let x = x.clone().view(x.form());
         let wide = x.clone().cast_as(FP32, "router input in fp32");
-        let weight = tape.weight(self.weight);
+        let update = self.wrapped.map(|wrapped| (wrapped, wrapped.update(tape, self.weight)));
+        let weight = match &update {
+            Some((wrapped, update)) => wrapped.weight(tape, self.weight, update),
+            None => tape.weight(self.weight),
+        };
         let weight = if x.dtype() == FP32 { weight } else { weight.cast_as(FP32, "router weight in fp32") };
         let logits = wide.linear_by(&weight, all).named("router logits");
         tape.multiplied(x.form(), all);

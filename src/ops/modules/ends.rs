@@ -9,6 +9,7 @@ mod forms;
 mod frames;
 mod loss;
 mod parts;
+mod saved;
 mod source;
 mod tables;
 
@@ -201,6 +202,9 @@ impl Ends {
         let holds = first || (last && model.tie_word_embeddings);
         let frozen = tape.freeze(with.tuning.freezes_embedding());
         let embedding = shared.unwrap_or_else(|| if holds { token_embedding(build, own) } else { 0 });
+        if shared.is_none() && with.tuning.copies_embedding() {
+            saved::original(build, |name| build.parameter(name, [with.vocab_part(), own]));
+        }
         let source = beside(build, first, own, embedding);
         let places = encoder::embedding_width(build);
         let positions = if first { learned_positions(build, places) } else { None };
@@ -312,7 +316,15 @@ impl Ends {
             // torchtitan's recipes leave the head out of those in float8 (`filter_fqns`).
             let build = Build { with: &Lowering { float8: Float8::OFF, ..*with }, ..*build };
             let width = if model.encoder.is_some() { encoder::head_width(&build) } else { own_width(&build) };
-            build.linear(("head weight", bias), (with.vocab_part(), width), build.shapes.logits)
+            let dims = (with.vocab_part(), width);
+            let learns = with.tuning.copies_head();
+            if learns {
+                saved::original(&build, |name| build.parameter(name, [dims.0, dims.1]));
+            }
+            let frozen = build.tape.freeze(with.tuning.freezes_model() && !learns);
+            let head = build.linear(("head weight", bias), dims, build.shapes.logits);
+            build.tape.freeze(frozen);
+            head
         });
     }
 

@@ -8,6 +8,7 @@
 //! | t | tokens whose keys it scores |
 //! | n | blocks of keys |
 
+use super::adapter::unread_linear;
 use super::norm::Norm;
 use super::rotary::rotated;
 use super::{Build, FP32, Tables, half};
@@ -62,8 +63,8 @@ impl IndexBlocks {
         let (heads, width) = (Dim("index_n_heads", sizes.num_heads), Dim("index_head_dim", sizes.head_dim));
         let columns = Dim("columns of the indexer's heads", heads.1.saturating_mul(width.1));
         tape.at("Indexer", sources::PYTORCH_AUTOGRAD);
-        let query = build.parameter("index query weight", [columns, with.h()]);
-        let key = build.parameter("index key weight", [width, with.h()]);
+        let query = unread_linear(build, "index query weight", (columns, with.h()));
+        let key = unread_linear(build, "index key weight", (width, with.h()));
         let one = Dim("index key", 1);
         let norms = [heads, one].map(|heads| Norm::new(build, width, tape.form([b, s, heads])).alone());
         for param in [query, key].into_iter().chain(norms.iter().flat_map(Norm::parameters)) {

@@ -7,6 +7,7 @@
 //! | d | `index_head_dim` |
 //! | t | tokens whose keys it scores |
 
+use super::adapter::unread_linear;
 use super::deepseek::interleaved;
 use super::norm::Norm;
 use super::rotary::rotated;
@@ -111,10 +112,10 @@ impl Indexer {
         let columns = Dim("columns of the indexer's heads", heads.1.saturating_mul(width.1));
         let rank = Dim("q_lora_rank", mla.q_lora_rank.unwrap_or(with.h().1));
         tape.at("Indexer", sources::PYTORCH_AUTOGRAD);
-        let query = build.parameter("index query weight", [columns, rank]);
-        let key = build.parameter("index key weight", [width, with.h()]);
+        let query = unread_linear(build, "index query weight", (columns, rank));
+        let key = unread_linear(build, "index key weight", (width, with.h()));
         let norm = Norm::of_layers(build, width, build.shapes.rows);
-        let weights = build.parameter("index head weight", [heads, with.h()]);
+        let weights = unread_linear(build, "index head weight", (heads, with.h()));
         for param in [query, key, weights].into_iter().chain(norm.parameters()) {
             tape.idle(param);
         }

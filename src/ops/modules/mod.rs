@@ -33,6 +33,7 @@ mod sinks;
 mod state;
 mod tables;
 mod tower;
+mod wrapped;
 
 use std::borrow::Cow;
 

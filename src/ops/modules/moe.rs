@@ -3,8 +3,9 @@
 //! side by side in one grouped product.
 
 use super::mlp::Activation;
+use super::wrapped::{Update, Wrapped};
 use super::{Build, FP32, Linear, Part};
-use crate::config::{ExpertWeights, MlpKind, Moe, RouterScores, RouterWeights};
+use crate::config::{ExpertWeights, MlpKind, Moe, RouterScores, RouterWeights, Targets};
 use crate::ops::division::Division;
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -15,6 +16,7 @@ use crate::units::DType;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Router {
     scores: Linear,
+    wrapped: Option<Wrapped>,
     how: RouterScores,
     /// The format into which the input is cast before it is scored, where weights have one of their own.
     input: Option<DType>,
@@ -46,6 +48,7 @@ impl Router {
         }
         Self {
             scores,
+            wrapped: Wrapped::of_router(build, [experts, with.h()]),
             all,
             how: own.scores,
             input: (in_fp32 && with.keeps_formats).then_some(FP32),
@@ -56,11 +59,19 @@ impl Router {
         }
     }
 
+    /// The scores of every expert.
+    fn scored<'t>(&self, x: &Var<'t>) -> Var<'t> {
+        let Some(wrapped) = self.wrapped else { return self.scores.run(x) };
+        let update = wrapped.update(x.tape(), self.scores.weight);
+        let weight = wrapped.weight(x.tape(), self.scores.weight, &update);
+        x.clone().linear_by(&weight, self.all)
+    }
+
     /// Scores, weights of the picked experts, and which they are.
     pub fn run<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
         x.tape().at("Router", sources::PYTORCH_AUTOGRAD);
         if of_picked(self.how) {
-            let logits = self.scores.run(x).named("router scores");
+            let logits = self.scored(x).named("router scores");
             let wide = self.how == RouterScores::SoftmaxOfPickedInFp32;
             let logits = if wide { { logits }.cast(FP32) } else { logits };
             let (values, experts) = logits.clone().topk(self.chosen);
@@ -79,7 +90,7 @@ impl Router {
             Some(format) => flat.cast_as(format, "router input in fp32"),
             None => flat,
         };
-        let logits = self.scores.run(&flat).named("router scores");
+        let logits = self.scored(&flat).named("router scores");
         let wide = logits.clone().cast(FP32);
         let mut held = Vec::new();
         let (mut weights, experts) = if self.how == RouterScores::CorrectedSigmoid {
@@ -115,7 +126,7 @@ impl Router {
 
     /// `Lfm2MoeTopKRouter`: sigmoids in the format of the scores, of which the picked ones are scaled.
     fn as_scored<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
-        let logits = self.scores.run(&x.clone().view(x.form())).named("router scores");
+        let logits = self.scored(&x.clone().view(x.form())).named("router scores");
         let probabilities = logits.clone().apply(SIGMOID).named("router probabilities");
         let choice = x.tape().constant("scores to choose by", self.all, FP32);
         let (_values, experts) = choice.clone().topk(self.chosen);
@@ -132,7 +143,12 @@ impl Router {
     fn outside_autocast<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
         let tape = x.tape();
         let input = x.clone().view(x.form()).cast_as(FP32, "router input in fp32");
-        let weight = tape.read(self.scores.weight).cast_as(FP32, "router weight in fp32");
+        let update = self.wrapped.map(|wrapped| (wrapped, wrapped.update(tape, self.scores.weight)));
+        let weight = match &update {
+            Some((wrapped, update)) => wrapped.weight(tape, self.scores.weight, update),
+            None => tape.read(self.scores.weight),
+        };
+        let weight = weight.cast_as(FP32, "router weight in fp32");
         let logits = input.linear_outside_autocast(&{ weight }, self.all).named("router scores");
         tape.multiplied(x.form(), self.all);
         let probabilities = logits.clone().apply(SOFTMAX);
@@ -178,6 +194,8 @@ pub(super) fn correction(build: &Build<'_>, moe: &Moe) {
 pub(super) struct Experts {
     up: (Param, Option<Param>),
     down: (Param, Option<Param>),
+    /// Adapters of both.
+    wrapped: [Option<Wrapped>; 2],
     act: Activation,
     /// gpt-oss: gate and up alternate and are kept within limits.
     limited: bool,
@@ -210,9 +228,15 @@ impl Experts {
         let up = (build.parameter("gate and up weights", [experts, joint, h]), bias("gate and up biases", joint));
         tape.at("Experts down", sources::PYTORCH_AUTOGRAD);
         let down = (build.parameter("down weights", [experts, h, inner]), bias("down biases", h));
+        let joined: &[Targets] = if gates { &[Targets::GATE, Targets::UP] } else { &[Targets::UP] };
+        let wrapped = [
+            Wrapped::of_experts(build, joined, [experts, joint, h]),
+            Wrapped::of_experts(build, &[Targets::DOWN], [experts, h, inner]),
+        ];
         Self {
             up,
             down,
+            wrapped,
             act: Activation::new(build),
             limited: build.model().family.modules().experts.clamps_gates,
             gates,
@@ -228,6 +252,14 @@ impl Experts {
 
     /// The weighted sum of the chosen experts' outputs.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, weights: &Var<'t>) -> Var<'t> {
+        let [up, down] = self.wrapped;
+        // The wrapper of the second matrix is the outer one.
+        let of_down = down.map(|wrapped| wrapped.update(tape, self.down.0));
+        let of_up = up.map(|wrapped| wrapped.update(tape, self.up.0));
+        let adapted = |wrapped: Option<Wrapped>, update: &Option<Update<'t>>, weight: Param| {
+            let pair = wrapped.zip(update.as_ref());
+            pair.map_or_else(|| tape.read(weight), |(wrapped, update)| wrapped.weight(tape, weight, update))
+        };
         tape.at("Experts up", sources::PYTORCH_AUTOGRAD);
         let whole = |name| tape.constant(name, self.chosen, DType::Int64);
         let (sorted, order) = (whole("experts in order"), whole("places in order"));
@@ -241,7 +273,8 @@ impl Experts {
         tape.scan_few();
         let biases = |bias: Option<Param>, form| bias.map(|bias| tape.read(bias).gather(&sorted, form).named("biases by token"));
         let mut bias = biases(self.up.1, self.joint);
-        let mut output = selected.clone().grouped(self.up.0, &offsets, self.joint).named("gate and up output");
+        let up_weights = adapted(up, &of_up, self.up.0);
+        let mut output = selected.clone().grouped(&up_weights, &offsets, self.joint).named("gate and up output");
         if let Some(bias) = &bias {
             output = output.add_in_place(bias);
         }
@@ -253,7 +286,8 @@ impl Experts {
         tape.at("Experts down", sources::PYTORCH_AUTOGRAD);
         let next = biases(self.down.1, self.rows);
         drop(std::mem::replace(&mut bias, next));
-        output = output.clone().grouped(self.down.0, &offsets, self.rows).named("experts' outputs");
+        let down_weights = adapted(down, &of_down, self.down.0);
+        output = output.clone().grouped(&down_weights, &offsets, self.rows).named("experts' outputs");
         if let Some(bias) = &bias {
             output = output.add_in_place(bias);
         }

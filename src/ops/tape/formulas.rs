@@ -256,9 +256,9 @@ impl State {
                 self.release(whole);
                 [input, None, wants(c).then(|| self.alias(grad, grad.form))]
             }
-            Rule::Matmul { scaled: true, .. } => {
+            Rule::Matmul { scaled: true, transposed, .. } => {
                 let first = wants(a).then(|| self.scaled(node, a, Order::Plain));
-                [first, wants(b).then(|| self.scaled(node, b, Order::Columns)), None]
+                [first, wants(b).then(|| self.scaled(node, b, if transposed { Order::Columns } else { Order::Plain })), None]
             }
             Rule::Matmul { transposed, .. } => {
                 let order = if transposed { Order::Columns } else { Order::Plain };

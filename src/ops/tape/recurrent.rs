@@ -72,6 +72,12 @@ impl Var<'_> {
         self.multiplied_by(other, (form, depth), Rule::Matmul { batched: false, transposed, scaled: false })
     }
 
+    /// `baddbmm` outside autocast on a tensor that wants no gradient, with a constant factor: each gradient is scaled in a tensor of its own.
+    pub fn scaled_matrices(self, other: Self, form: Form) -> Self {
+        let depth = self.tape.last_dim(self.form).1;
+        self.multiplied_as_given(other, (form, depth), Rule::Matmul { batched: false, transposed: false, scaled: true })
+    }
+
     /// [`Self::matrices`] of all sequences' heads, which are merged for the product where there are several sequences: what is not in
     /// order is copied.
     pub fn products(self, other: Self, form: Form, (batched, transposed): (bool, bool)) -> Self {
@@ -89,11 +95,15 @@ impl Var<'_> {
     }
 
     fn multiplied_by(self, other: Self, (form, depth): (Form, u64), rule: Rule) -> Self {
-        let (tape, a, b) = (self.tape, self, other);
         // The caller holds what it was given until the product is there.
-        let _given = [a.clone(), b.clone()];
-        let b = b.for_product();
-        let a = a.for_product();
+        let _given = [self.clone(), other.clone()];
+        let b = other.for_product();
+        self.for_product().multiplied_as_given(b, (form, depth), rule)
+    }
+
+    /// The product of matrices in their formats, whatever autocast says.
+    fn multiplied_as_given(self, b: Self, (form, depth): (Form, u64), rule: Rule) -> Self {
+        let (tape, a) = (self.tape, self);
         let mut state = tape.state.borrow_mut();
         let node = state.node(rule, [a.operand(), b.operand(), Operand::NOTHING]);
         state.count_values(Factors::Weights, form, depth);

@@ -2,7 +2,7 @@
 
 use super::primitives::Save;
 use super::state::{NONE, Operand, Rule};
-use super::{Form, Param, Var};
+use super::{Form, Var};
 use crate::units::DType;
 
 impl Var<'_> {
@@ -43,14 +43,13 @@ impl Var<'_> {
     }
 
     /// `grouped_mm(x, W, offsets)`: each group of rows by its own matrix, in the weights' format whatever autocast says.
-    pub fn grouped(self, weight: Param, offsets: &Self, form: Form) -> Self {
+    pub fn grouped(self, weight: &Self, offsets: &Self, form: Form) -> Self {
         let tape = self.tape;
-        let weight = tape.read(weight);
         let x = self.cast(weight.dtype);
         let mut state = tape.state.borrow_mut();
         let node = state.node(Rule::Grouped(offsets.form), [x.operand(), weight.operand(), Operand::NOTHING]);
         state.count_weights(form, weight.form);
-        let saved = [x.node != NONE, true, weight.node != NONE].into_iter().zip([&weight, offsets, &x]);
+        let saved = [x.node != NONE, true, weight.node != NONE].into_iter().zip([weight, offsets, &x]);
         for (_, saved) in saved.filter(|(wanted, _)| *wanted) {
             state.save(node, saved.storage);
         }

@@ -1,12 +1,12 @@
 //! Which parameters learn, from the fields of fine-tuning.
 
 use super::count;
-use crate::config::{BaseFormat, Method, Objective, Rollout, Targets, Texts, Tuning};
+use crate::config::{BaseFormat, Method, Objective, Rollout, SavedModules, Targets, Texts, Tuning};
 use crate::scenario::{FieldError, FieldId, Mode, Scenario, Value};
 use crate::units::DType;
 
 /// The fields of `target_modules`, with the layers of latent attention that do the same work.
-const TARGETS: [(FieldId, Targets); 7] = [
+const TARGETS: [(FieldId, Targets); 8] = [
     (FieldId::AdaptQuery, Targets::QUERY.and(Targets::QUERY_DOWN)),
     (FieldId::AdaptKey, Targets::KEY.and(Targets::KEY_VALUE_DOWN).and(Targets::KEY_VALUE_UP)),
     (FieldId::AdaptValue, Targets::VALUE.and(Targets::KEY_VALUE_UP)),
@@ -14,6 +14,7 @@ const TARGETS: [(FieldId, Targets); 7] = [
     (FieldId::AdaptGate, Targets::GATE),
     (FieldId::AdaptUp, Targets::UP),
     (FieldId::AdaptDown, Targets::DOWN),
+    (FieldId::AdaptOthers, Targets::OTHERS.and(Targets::SHARED_GATE)),
 ];
 
 impl Scenario {
@@ -37,6 +38,7 @@ impl Scenario {
             },
             r: self.integer(FieldId::Rank),
             target_modules: chosen.fold(Targets::NONE, |all, (_, targets)| all.and(*targets)),
+            modules_to_save: SavedModules { embedding: self.flag(FieldId::SaveEmbedding), head: self.flag(FieldId::SaveHead) },
             adapter_dtype: (word(FieldId::AdapterDType) == "fp32").then_some(DType::Fp32),
             num_virtual_tokens: self.integer(FieldId::VirtualTokens),
             dropout: self.decimal(FieldId::LoraDropout).is_some_and(|share| share > 0.0),

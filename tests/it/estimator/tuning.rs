@@ -5,8 +5,8 @@ use crate::support;
 
 use headroom::catalog;
 use headroom::config::{
-    AttentionKernel, BaseFormat, DataSharding, Job, Method, Objective, ParallelLayout, Recompute, Rollout, Run, Targets, Texts,
-    TrainingPrecision, TrainingRun, Tuning,
+    AttentionKernel, BaseFormat, DataSharding, Job, Method, Objective, ParallelLayout, Recompute, Rollout, Run, SavedModules,
+    Targets, Texts, TrainingPrecision, TrainingRun, Tuning,
 };
 use headroom::estimator::Certainty;
 use headroom::estimator::time::{Cost, Step, Term, Timing, timing};
@@ -133,6 +133,23 @@ fn learned_keys_and_values_are_seen_by_every_token() {
     let run = job(Tuning { method: Method::Prefix, ..Tuning::FULL }, ParallelLayout::SINGLE, |_| {});
     let falcon = Job::new(other, run.run().clone(), ParallelLayout::SINGLE, run.cluster().clone()).expect("a valid job");
     assert!(estimate(&falcon).blockers.iter().any(|blocker| blocker.to_string().contains("learned prompt")));
+}
+
+#[test]
+fn layers_that_learn_beside_adapters_are_there_twice() {
+    let base = lora(16, Targets::ALL);
+    let saved = |embedding, head| estimate(&plain(Tuning { modules_to_save: SavedModules { embedding, head }, ..base }));
+    let [alone, embedding, both] = [saved(false, false), saved(true, false), saved(true, true)];
+    // Llama 3 8B: 128,256 tokens of 4,096 numbers, once in the embedding and once in the head.
+    let matrix = 128_256 * 4_096;
+    let learns = |estimate: &headroom::estimator::Estimate| estimate.parameters.trainable;
+    assert_eq!([learns(&embedding) - learns(&alone), learns(&both) - learns(&alone)], [matrix, 2 * matrix]);
+    let weights = |estimate: &headroom::estimator::Estimate| estimate.ledger.by_kind()[MemoryKind::Parameter.index()].0;
+    assert_eq!([weights(&embedding) - weights(&alone), weights(&both) - weights(&alone)], [2 * matrix, 4 * matrix]);
+    // Neither where both are one tensor, nor where states are shared out.
+    let tuning = Tuning { modules_to_save: SavedModules { embedding: true, head: false }, ..base };
+    let shared = job(tuning, layout(1, 1, 8, support::zero2()), |_| {});
+    assert!(estimate(&shared).blockers.iter().any(|blocker| blocker.to_string().contains("learns beside adapters")));
 }
 
 #[test]
@@ -423,13 +440,16 @@ fn a_model_with_experts_starts_with_adapters_beside_attention() {
         assert!(INNER.iter().all(|id| scenario.get(*id) == Value::Flag(false) && !scenario.is_set(*id)), "{}", row.id);
         let found = estimate(&scenario.resolve().expect("a job"));
         assert!(found.blockers.is_empty() && found.parameters.trainable > 0, "{}: {:?}", row.id, found.blockers);
-        // On experts they are refused by name, and a link carries that they were asked for.
+        // A link carries that they were asked for. Where peft finds the experts, gate and up are one matrix.
         let mut asked = scenario.clone();
         asked.set(FieldId::AdaptUp, Value::Flag(true));
         assert_eq!(decode(&encode(&asked)).scenario, asked);
+        let finds = row.config.family.modules().peft_finds_experts;
         let refused = estimate(&asked.resolve().expect("a job")).blockers;
-        let named = refused.iter().any(|blocker| blocker.to_string().contains("Adapters on experts"));
-        assert_eq!(named, row.config.family.model_type() != "gpt_oss", "{}", row.id);
+        assert_eq!(refused.iter().any(|blocker| blocker.to_string().contains("gate and up in one matrix")), finds, "{}", row.id);
+        asked.set(FieldId::AdaptGate, Value::Flag(true));
+        let shared = estimate(&asked.resolve().expect("a job")).blockers;
+        assert_eq!(shared.iter().any(|blocker| blocker.to_string().contains("copies of the model on every GPU")), finds);
     }
 }
 

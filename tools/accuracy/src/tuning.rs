@@ -1,6 +1,6 @@
 //! Rows of fine-tuning: adapters, weights of four bits, frozen layers.
 
-use headroom::config::{BaseFormat, Job, Method, Targets, Tuning};
+use headroom::config::{BaseFormat, Job, Method, SavedModules, Targets, Tuning};
 use headroom::estimator::{blockers, estimate};
 use headroom::units::DType;
 
@@ -33,6 +33,7 @@ pub fn tuning(row: Fields<'_>) -> Result<Option<Tuning>, String> {
         method,
         r: row.count("/run/lora_rank")?,
         target_modules,
+        modules_to_save: saved(row)?,
         adapter_dtype: match row.text("/run/adapter_precision")? {
             "fp32" => Some(DType::Fp32),
             "bf16" => Some(DType::Bf16),
@@ -42,6 +43,22 @@ pub fn tuning(row: Fields<'_>) -> Result<Option<Tuning>, String> {
         base: base(row)?,
         ..Tuning::FULL
     }))
+}
+
+/// Whole layers that learn beside adapters.
+fn saved(row: Fields<'_>) -> Result<SavedModules, String> {
+    let mut saved = SavedModules::default();
+    if row.is_absent("/run/modules_to_save") {
+        return Ok(saved);
+    }
+    for name in row.value("/run/modules_to_save")?.as_array().ok_or("modules_to_save is no list")? {
+        match name.as_str() {
+            Some("embed_tokens") => saved.embedding = true,
+            Some("lm_head") => saved.head = true,
+            _ => return Err(format!("{name} beside adapters is not modelled")),
+        }
+    }
+    Ok(saved)
 }
 
 fn base(row: Fields<'_>) -> Result<BaseFormat, String> {

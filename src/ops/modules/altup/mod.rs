@@ -10,6 +10,7 @@ mod feed;
 mod keys;
 mod with_input;
 
+use super::adapter::unread_linear;
 use super::mlp::Activation;
 use super::norm::Norm;
 use super::{Block, Build, Linear, Tables};
@@ -81,7 +82,7 @@ impl Mixing {
         let (h, n) = (with.h(), inputs(altup));
         tape.at("Streams", sources::PYTORCH_AUTOGRAD);
         let scale = build.vector("scale of the first stream", h);
-        let corrections = build.parameter("correction coefficients", [n, n]);
+        let corrections = unread_linear(build, "correction coefficients", (n, n));
         let squared = Dim("altup_num_inputs²", n.1.saturating_mul(n.1));
         let form = tape.form([with.b(), with.s(), squared]);
         let predictions = build.linear(("prediction coefficients", None), (squared, n), form);

@@ -199,7 +199,7 @@ impl Inputs {
         let linear = |name, width, form| build.linear((name, None), (width, sizes.hidden), form);
         let narrow = build.tape.form([b, s, sizes.heads]);
         Self::Apart([
-            linear("query, key and value weight", all, mixed),
+            linear("state query, key and value weight", all, mixed),
             linear("state gate weight", sizes.inner, build.tape.form([b, s, sizes.inner])),
             linear("state strength weight", sizes.heads, narrow),
             linear("state decay weight", sizes.heads, narrow),

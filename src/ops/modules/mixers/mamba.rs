@@ -1,6 +1,7 @@
 //! A state space for every channel (`MambaMixer` in `models/mamba/modeling_mamba.py`, `FalconMambaMixer` in
 //! `models/falcon_mamba/modeling_falcon_mamba.py`, `JambaMambaMixer` in `models/jamba/modeling_jamba.py`).
 
+use super::super::adapter::unread_linear;
 use super::super::norm::Norm;
 use super::super::state::{Sizes, source};
 use super::super::{Build, FP32, Linear};
@@ -66,7 +67,7 @@ impl Mamba {
         tape.at("State", source);
         let columns = Dim("narrow columns", rank.1.saturating_add(state.1.saturating_mul(2)));
         let narrow = build.linear(("step, input and readout weight", None), (columns, inner), tape.form([b, s, columns]));
-        let wide = build.parameter("wide step weight", [inner, rank]);
+        let wide = unread_linear(build, "wide step weight", (inner, rank));
         let step = build.vector("step's bias", inner);
         let rows = tape.form([b, s, Dim("row", 1)]);
         let norms = match mixer.kind {

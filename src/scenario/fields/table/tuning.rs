@@ -54,6 +54,16 @@ fields! { $
     AdaptUp("au", "target_modules.up_proj", "Adapters on feed-forward up").adapter(),
     /// Adapters on feed-forward down.
     AdaptDown("ad", "target_modules.down_proj", "Adapters on feed-forward down").adapter(),
+    /// Adapters on every other linear layer of the blocks: projections of states, gates and
+    /// indexers, which peft's `all-linear` finds as well.
+    AdaptOthers("ax", "target_modules.others", "Adapters on other linear layers")
+        .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(false)),
+    /// A copy of the embedding learns beside the adapters, and the original stays.
+    SaveEmbedding("sve", "modules_to_save.embed_tokens", "The embedding learns")
+        .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(false)),
+    /// A copy of the output head learns beside the adapters, and the original stays.
+    SaveHead("svh", "modules_to_save.lm_head", "The head learns")
+        .flag().group(Group::Run).tune().folded().default(FieldDefault::Flag(false)),
     /// A learned prompt: so many embedded tokens stand before every text, which is that much
     /// longer. Prefix tuning: so many keys and values in every layer.
     VirtualTokens("nvt", "num_virtual_tokens", "Learned tokens")
