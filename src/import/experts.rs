@@ -169,14 +169,18 @@ fn per_token(file: &mut Reader<'_>, experts: Experts) -> Result<u64, ImportError
 fn shared_width(file: &mut Reader<'_>, experts: &Experts, width: u64) -> Result<u64, ImportError> {
     const KEY: &str = "shared_expert_intermediate_size";
     const KEYS: [&str; 4] = [KEY, "shared_intermediate_size", "share_expert_dim", "share_expert_dims"];
+    let keys = ["n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts"];
     if let Some(value) = KEYS.iter().find_map(|key| file.peek(key)) {
         file.without_effect(&KEYS);
         let stated = if *value == Value::Whole(0) { 0 } else { whole(KEY, value, MAX_SIZE)? };
         file.asks(KEY, Value::Whole(stated), true);
         file.tell(KEY, &stated, How::Read, "");
+        // One of that width.
+        let one = keys.into_iter().filter(|key| file.peek(key) == Some(&Value::Whole(1)));
+        let one: Vec<&str> = one.collect();
+        file.without_effect(&one);
         return Ok(stated);
     }
-    let keys = ["n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts"];
     let stated = keys.iter().find(|key| file.has(key));
     let count = match stated.and_then(|key| file.peek(key)) {
         Some(Value::Whole(0)) => 0,

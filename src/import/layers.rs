@@ -108,7 +108,7 @@ fn listed_of(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<Option<Vec<bool
     Ok(match (kind.window, kind.indexer, kind.states) {
         (Window::AllButFirstAndEvery { .. }, ..) => listed(file, &[])?.or_else(|| hybrid_pattern(file)),
         // The list says which layers choose blocks, or is counted apart, and none slides.
-        _ if kind.index_block.is_some() || matches!(kind.own_rule, OwnSizes::Rest(_)) => None,
+        _ if kind.index_block.is_some() || matches!(kind.own_rule, OwnSizes::Rest(_) | OwnSizes::RestOfFile(_)) => None,
         (_, Some(_), _) => listed(file, INDEXED)?,
         (_, None, Some(_)) => listed(file, STATES)?,
         (_, None, None) => listed(file, &[])?,
@@ -216,6 +216,9 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
         file.done_with(experts.chosen_by);
         return compact(words.iter().map(|word| *word == Value::Text("sparse".to_owned())).collect());
     }
+    if let Some(listed) = enumerated(file, layers).filter(|_| looks_at(ENUMERATED)) {
+        return compact(listed);
+    }
     let mut step = 1;
     let mut from_zero = false;
     for key in STEPS.into_iter().filter(|key| looks_at(key)) {
@@ -265,6 +268,26 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
         step > 0 && (first..end).contains(&layer) && place(layer).is_multiple_of(step) && !dense.contains(&Value::Whole(layer))
     };
     compact((0..layers).map(has).collect())
+}
+
+/// The layers with experts by their places: in one text with commas, or in a list.
+const ENUMERATED: &str = "moe_layers_enum";
+
+/// The layers that [`ENUMERATED`] names; links hold them by a word for each layer.
+fn enumerated(file: &mut Reader<'_>, layers: u64) -> Option<Vec<bool>> {
+    let places: Vec<u64> = match file.peek(ENUMERATED)? {
+        Value::Text(text) => text.split(',').filter_map(|place| place.trim().parse().ok()).collect(),
+        Value::List(places) => places
+            .iter()
+            .filter_map(|place| if let Value::Whole(place) = place { Some(*place) } else { None })
+            .collect(),
+        _ => return None,
+    };
+    file.without_effect(&[ENUMERATED]);
+    let sparse: Vec<bool> = (0..layers).map(|layer| places.contains(&layer)).collect();
+    let words = sparse.iter().map(|sparse| Value::Text(if *sparse { "sparse" } else { "dense" }.to_owned()));
+    file.asks("mlp_layer_types", Value::List(words.collect()), true);
+    Some(sparse)
 }
 
 /// Keys that state the first layer with experts.

@@ -13,15 +13,20 @@ pub struct LeftOut {
 }
 
 /// Keys that show a part beside the text, and the words for it.
-const PARTS: [(&str, &str); 15] = [
+const PARTS: [(&str, &str); 20] = [
     ("vision_config", "vision tower"),
     ("visual", "vision tower"),
     ("visual_depth", "vision tower"),
     ("vision_tower", "vision tower"),
     ("mm_vision_tower", "vision tower"),
     ("vit_config", "vision tower"),
+    ("vision_encoder", "vision tower"),
+    ("embd_layer", "vision tower"),
+    ("cross_attn_every_n_layers", "layers that attend to images"),
     ("audio_config", "audio tower"),
     ("audio_encoder_config", "audio tower"),
+    ("audio_processor", "audio tower"),
+    ("vision_lora", "adapters for images and sound"),
     ("speech_config", "speech tower"),
     ("talker_config", "speech output"),
     ("num_nextn_predict_layers", MTP),
@@ -49,7 +54,7 @@ const NO_PARTS: [&str; 8] = [
 /// Whether the key is about a part that is named as left out.
 pub(super) fn is_a_part(key: &str) -> bool {
     PARTS.iter().any(|(part, _)| *part == key)
-        || ["mtp_", "vision_", "visual_", "image_", "audio_", "video_", "mm_"].iter().any(|start| key.starts_with(start))
+        || ["mtp_", "vision_", "visual_", "image_", "audio_", "video_", "mm_", "slice_", "speech_"].iter().any(|start| key.starts_with(start))
 }
 
 /// The parts that the file has beside `text`, and those that its kind always has; `around` is the file, where `text` is only its part for

@@ -37,7 +37,7 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
         return named("state-space layers", key);
     }
     let differs = kind.is_some_and(|kind| kind.modules.differential);
-    let counts = kind.is_some_and(|kind| matches!(kind.own_rule, OwnSizes::Rest(_)));
+    let counts = kind.is_some_and(|kind| matches!(kind.own_rule, OwnSizes::Rest(_) | OwnSizes::RestOfFile(_)));
     let states = if has_states { &[][..] } else { &STATES[..] };
     let streams = if has_streams { &[][..] } else { &STREAMS[..] };
     for (key, what) in STRUCTURES.iter().chain(streams).chain(states).copied() {
@@ -46,7 +46,7 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
         }
     }
     let sees = ["vision_config", "image_size", "num_mel_bins"].into_iter().find(|key| is_set(key));
-    let reads = ["text_config", "llm_config", "language_config", "llm_cfg", "vocab_size"].into_iter().any(is_set);
+    let reads = super::keys::TEXT_PARTS.into_iter().chain(["vocab_size"]).any(is_set);
     match (sees, reads) {
         (Some(key), false) => named("only a part for images or sound", key),
         _ => None,

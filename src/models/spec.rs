@@ -316,6 +316,8 @@ pub(crate) struct FamilySpec {
     pub only: &'static [Only],
     /// Keys that sound as if they were about a shape, and that its modules do not look at.
     pub not_looked_at: &'static [&'static str],
+    /// Files that go by its name and are of another kind: a key, its value as files write it (empty: whatever switches it on), and the kind.
+    pub instead: &'static [(&'static str, &'static str, &'static str)],
 }
 
 impl FamilySpec {
@@ -399,6 +401,7 @@ impl FamilySpec {
         further_widths_repeat_hidden: false,
         only: &[],
         not_looked_at: &[],
+        instead: &[],
     };
 
     /// A decoder of layer norms and a plain feed-forward layer with biases everywhere.
