@@ -101,9 +101,11 @@ fn layers_by_rate(file: &mut Reader<'_>, kind: &FamilySpec, layers: usize) {
     file.asks("layer_types", Value::List(words.collect()), true);
 }
 
-/// How often a list says a word or a number in its first places, one for each layer; of a group of keys, the number under one of them.
+/// How often a list says a word or a number in its first places, one for each layer, or how long it is where no word is asked for; of a
+/// group of keys, the number under one of them.
 fn said(value: &Value, word: &str, layers: usize) -> Option<u64> {
     match value {
+        Value::List(words) if word.is_empty() => u64::try_from(words.len()).ok(),
         Value::List(words) => {
             let is_it = |own: &&Value| match own {
                 Value::Text(own) => own == word,

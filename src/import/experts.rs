@@ -118,7 +118,21 @@ pub(super) fn mixture(
         topk_group,
         norm_topk_prob: flag(file, experts.norm_topk, "norm_topk_prob")?,
         bias: experts.bias,
+        latent: if experts.narrows { narrowed(file)? } else { 0 },
     }))
+}
+
+/// The width that experts read and make where it is narrower than the model; 0 for none.
+fn narrowed(file: &mut Reader<'_>) -> Result<u64, ImportError> {
+    const KEYS: [&str; 2] = ["moe_latent_size", "routed_expert_hidden_size"];
+    let stated = KEYS.iter().find_map(|key| file.peek(key));
+    let width = stated.map_or(Ok(0), |value| whole(KEYS[0], value, MAX_SIZE))?;
+    file.without_effect(&KEYS);
+    file.asks(KEYS[0], stated.cloned().unwrap_or(Value::Null), stated.is_some());
+    if width > 0 {
+        file.tell(KEYS[0], &width, How::Read, "Matrices before and behind the experts bring tokens to this width and back.");
+    }
+    Ok(width)
 }
 
 /// Inner width of one expert. Where the modules take the dense layer's, another one in the file is named as not counted.

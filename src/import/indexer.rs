@@ -98,8 +98,7 @@ fn layers(file: &mut Reader<'_>, layers: u64) -> Result<LayerSet, ImportError> {
     let is_full = |value: &Value| matches!(value, Value::Text(word) if word == "full");
     let period = number(file, "index_topk_freq", 1).clamp(1, MAX_LAYERS);
     let offset = number(file, "index_skip_topk_offset", 2);
-    let by_period: Vec<bool> =
-        (0..layers).map(|layer| (layer + 1).saturating_sub(offset).is_multiple_of(period)).collect();
+    let by_period: Vec<bool> = (0..layers).map(|layer| (layer + 1).saturating_sub(offset).is_multiple_of(period)).collect();
     let mut own: Vec<bool> = match (file.peek(TYPES), file.peek(PATTERN)) {
         (Some(Value::List(types)), _) | (None, Some(Value::List(types))) => types.iter().map(is_full).collect(),
         (None, Some(Value::Text(letters))) => letters.chars().map(|letter| letter == 'F').collect(),

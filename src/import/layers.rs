@@ -212,7 +212,7 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
         other => whole(key, other, MAX_LAYERS),
     };
     let looks_at = |key: &str| experts.chosen_by.contains(&key);
-    if let Some(Value::List(words)) = file.peek("mlp_layer_types").filter(|_| looks_at("mlp_layer_types")) {
+    if let Some(Value::List(words)) = file.peek(WORDS).filter(|_| looks_at(WORDS)) {
         file.done_with(experts.chosen_by);
         return compact(words.iter().map(|word| *word == Value::Text("sparse".to_owned())).collect());
     }
@@ -224,8 +224,15 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
     for key in STEPS.into_iter().filter(|key| looks_at(key)) {
         match file.peek(key) {
             Some(Value::List(flags)) => {
-                file.done_with(&[key]);
-                return compact(flags.iter().map(|flag| *flag != Value::Whole(0) && *flag != Value::Bool(false)).collect());
+                let sparse: Vec<bool> =
+                    flags.iter().map(|flag| *flag != Value::Whole(0) && *flag != Value::Bool(false)).collect();
+                if looks_at(WORDS) {
+                    file.without_effect(&[key]);
+                    asks_words(file, &sparse);
+                } else {
+                    file.done_with(&[key]);
+                }
+                return compact(sparse);
             }
             Some(value) => {
                 step = number(key, value)?;
@@ -277,17 +284,24 @@ const ENUMERATED: &str = "moe_layers_enum";
 fn enumerated(file: &mut Reader<'_>, layers: u64) -> Option<Vec<bool>> {
     let places: Vec<u64> = match file.peek(ENUMERATED)? {
         Value::Text(text) => text.split(',').filter_map(|place| place.trim().parse().ok()).collect(),
-        Value::List(places) => places
-            .iter()
-            .filter_map(|place| if let Value::Whole(place) = place { Some(*place) } else { None })
-            .collect(),
+        Value::List(places) => {
+            places.iter().filter_map(|place| if let Value::Whole(place) = place { Some(*place) } else { None }).collect()
+        }
         _ => return None,
     };
     file.without_effect(&[ENUMERATED]);
     let sparse: Vec<bool> = (0..layers).map(|layer| places.contains(&layer)).collect();
-    let words = sparse.iter().map(|sparse| Value::Text(if *sparse { "sparse" } else { "dense" }.to_owned()));
-    file.asks("mlp_layer_types", Value::List(words.collect()), true);
+    asks_words(file, &sparse);
     Some(sparse)
+}
+
+/// A word for each layer: the key by which links hold which of them have experts.
+const WORDS: &str = "mlp_layer_types";
+
+/// Notes which layers have experts by their words.
+fn asks_words(file: &mut Reader<'_>, sparse: &[bool]) {
+    let words = sparse.iter().map(|sparse| Value::Text(if *sparse { "sparse" } else { "dense" }.to_owned()));
+    file.asks(WORDS, Value::List(words.collect()), true);
 }
 
 /// Keys that state the first layer with experts.

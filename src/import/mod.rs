@@ -34,6 +34,7 @@ pub use error::ImportError;
 pub(crate) use keys::{List, NONE_BY_0, YES_OR_NO, config_of_keys, default_layers, list, read_words, write_words};
 pub use label::kind_label;
 pub use left_out::LeftOut;
+pub(crate) use left_out::MTP_OF_CHECKPOINT;
 
 use std::fmt::Write as _;
 

@@ -12,7 +12,8 @@ pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), Import
     if let Some(what) = by_key.or_else(|| from_kind().map(|what| format!("{what} (model_type {model_type})"))) {
         return Err(ImportError::not_modelled(what));
     }
-    let predicts_masked = listed.is_some_and(|kind| kind.encoder.is_some());
+    let of_class = super::value::class_of(file.get("architectures")).and_then(crate::models::of_class);
+    let predicts_masked = listed.into_iter().chain(of_class).any(|kind| kind.encoder.is_some());
     class(file, predicts_masked)
         .map_or(Ok(()), |class| Err(ImportError::NotADecoder { shown_by: format!("architectures: {class}") }))
 }

@@ -91,7 +91,8 @@ pub(crate) enum KeyValueHeads {
 }
 
 /// The number of parameters beside embedding, head, norms and feed-forward layers: of an architecture, the sizes of its own, and how often
-/// the list under a key says a word, or what a group of keys says under it (the file itself is the group without a name).
+/// the list under a key says a word (no word: how long it is), or what a group of keys says under it (the file itself is the group without
+/// a name).
 pub(crate) type Rest = fn(&ModelConfig, &[u64; OWN_SIZES], &dyn Fn(&str, &str) -> Option<u64>) -> u64;
 
 /// How files state the sizes that a family's own modules alone know.

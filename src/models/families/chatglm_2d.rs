@@ -12,6 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     key_value_heads: KeyValueHeads::AsQueryHeads,
     inner: InnerWidth::Stated(&["intermediate_size", "inner_hidden_size"]),
     sizes: Sizes::of([4096, 16_384], 28, 32, 150_528, 2048),
+    tied: true,
     not_looked_at: &["inner_hidden_size"],
     ..FamilySpec::CLASSIC
 };
