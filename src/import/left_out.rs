@@ -15,7 +15,7 @@ pub struct LeftOut {
 }
 
 /// Keys that show a part beside the text, and the words for it.
-const PARTS: [(&str, &str); 21] = [
+const PARTS: [(&str, &str); 22] = [
     ("vision_config", "vision tower"),
     ("visual", "vision tower"),
     ("visual_depth", "vision tower"),
@@ -27,6 +27,7 @@ const PARTS: [(&str, &str); 21] = [
     ("embd_layer", "vision tower"),
     ("cross_attn_every_n_layers", "layers that attend to images"),
     ("audio_config", "audio tower"),
+    ("audio", "audio tower"),
     ("audio_encoder_config", "audio tower"),
     ("audio_processor", "audio tower"),
     ("vision_lora", "adapters for images and sound"),
@@ -46,7 +47,7 @@ const MTP: &str = "layers that predict further tokens";
 pub(crate) const MTP_OF_CHECKPOINT: &str = "layers of the checkpoint that predict further tokens";
 
 /// Groups of keys that are no part of the model.
-const NO_PARTS: [&str; 8] = [
+const NO_PARTS: [&str; 9] = [
     "text_config",
     "llm_config",
     "language_config",
@@ -55,6 +56,7 @@ const NO_PARTS: [&str; 8] = [
     "generation_config",
     "init_config",
     "transformers.js_config",
+    "image_processor_config",
 ];
 
 /// Whether the key is about a part that is named as left out.

@@ -11,7 +11,7 @@ const ABOUT_SHAPES: [&str; 12] =
     ["head", "layer", "kv", "expert", "window", "dim", "size", "rank", "group", "pattern", "share", "type"];
 
 /// Keys that sound as if they were about a shape and change none, by the reason why.
-const HARMLESS: [(&str, &[&str]); 12] = [
+const HARMLESS: [(&str, &[&str]); 13] = [
     ("there is an output head, which is counted", &["lm_head"]),
     ("how images are cut and seen", &["patch_size", "query_num"]),
     ("a small number inside norms", &["layer_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", "layernorm_eps"]),
@@ -38,11 +38,11 @@ const HARMLESS: [(&str, &[&str]); 12] = [
     ),
     (
         "how a server or a cluster is laid out",
-        &["ep_size", "tp_size", "prefill_chunk_size", "context_window_size", "max_batch_size"],
+        &["ep_size", "tp_size", "use_grouped_mm", "prefill_chunk_size", "context_window_size", "max_batch_size"],
     ),
     (
         "which experts are picked: all of them are held",
-        &["num_expert_group", "use_grouped_topk", "expert_bias_update_rate", "score_func_type"],
+        &["num_expert_group", "num_expert_groups", "num_limited_groups", "use_grouped_topk", "expert_bias_update_rate", "score_func_type"],
     ),
     (
         "how positions are rotated, or scores scaled",
@@ -62,13 +62,15 @@ const HARMLESS: [(&str, &[&str]); 12] = [
         ],
     ),
     ("which indices layers that predict further tokens take over: these layers are left out", &["index_share_for_mtp_iteration"]),
+    ("how quantised weights are stored", &["groupsize", "wbits"]),
     ("an activation without weights", &["output_gate_type", "hidden_act_type"]),
 ];
 
 /// Groups of keys that are read elsewhere, or describe no layer.
-const APART: [&str; 13] = [
+const APART: [&str; 14] = [
     "rope_parameters",
     "rope_scaling",
+    "compress_rope_parameters",
     "quantization_config",
     "auto_map",
     "id2label",
