@@ -224,15 +224,7 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
     for key in STEPS.into_iter().filter(|key| looks_at(key)) {
         match file.peek(key) {
             Some(Value::List(flags)) => {
-                let sparse: Vec<bool> =
-                    flags.iter().map(|flag| *flag != Value::Whole(0) && *flag != Value::Bool(false)).collect();
-                if looks_at(WORDS) {
-                    file.without_effect(&[key]);
-                    asks_words(file, &sparse);
-                } else {
-                    file.done_with(&[key]);
-                }
-                return compact(sparse);
+                return compact(of_flags(file, (key, flags), looks_at(WORDS)));
             }
             Some(value) => {
                 step = number(key, value)?;
@@ -293,6 +285,18 @@ fn enumerated(file: &mut Reader<'_>, layers: u64) -> Option<Vec<bool>> {
     let sparse: Vec<bool> = (0..layers).map(|layer| places.contains(&layer)).collect();
     asks_words(file, &sparse);
     Some(sparse)
+}
+
+/// Layers with experts by a yes or no for each; told by words where the kind has these, too.
+fn of_flags(file: &mut Reader<'_>, (key, flags): (&'static str, &[Value]), has_words: bool) -> Vec<bool> {
+    let sparse: Vec<bool> = flags.iter().map(|flag| *flag != Value::Whole(0) && *flag != Value::Bool(false)).collect();
+    if has_words {
+        file.without_effect(&[key]);
+        asks_words(file, &sparse);
+    } else {
+        file.done_with(&[key]);
+    }
+    sparse
 }
 
 /// A word for each layer: the key by which links hold which of them have experts.

@@ -42,7 +42,14 @@ const HARMLESS: [(&str, &[&str]); 13] = [
     ),
     (
         "which experts are picked: all of them are held",
-        &["num_expert_group", "num_expert_groups", "num_limited_groups", "use_grouped_topk", "expert_bias_update_rate", "score_func_type"],
+        &[
+            "num_expert_group",
+            "num_expert_groups",
+            "num_limited_groups",
+            "use_grouped_topk",
+            "expert_bias_update_rate",
+            "score_func_type",
+        ],
     ),
     (
         "how positions are rotated, or scores scaled",
