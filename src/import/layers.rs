@@ -29,6 +29,9 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
         file.asks("use_sliding_window", Value::Bool(used), file.has("use_sliding_window"));
         file.done_with(&["use_sliding_window", "max_window_layers"]);
     }
+    if kind.chunks && listed.is_some() {
+        file.without_effect(&["attention_chunk_size", "no_rope_layers", "no_rope_layer_interval"]);
+    }
     if kind.chunks && listed.is_none() && !(file.has("attention_chunk_size") && file.peek("attention_chunk_size").is_none()) {
         file.done_with(&["attention_chunk_size", "no_rope_layers", "no_rope_layer_interval"]);
         file.upper_bound("attention_chunk_size", &"chunked_attention", CHUNKS);
@@ -216,7 +219,10 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
         file.done_with(experts.chosen_by);
         return compact(words.iter().map(|word| *word == Value::Text("sparse".to_owned())).collect());
     }
-    if let Some(listed) = enumerated(file, layers).filter(|_| looks_at(ENUMERATED)) {
+    if let Some(key) = ENUMERATED.into_iter().find(|key| looks_at(key))
+        && let Some(listed) = enumerated(file, key, layers)
+    {
+        file.without_effect(&STEPS);
         return compact(listed);
     }
     let mut step = 1;
@@ -270,18 +276,18 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
 }
 
 /// The layers with experts by their places: in one text with commas, or in a list.
-const ENUMERATED: &str = "moe_layers_enum";
+const ENUMERATED: [&str; 2] = ["moe_layers_enum", "moe_layers"];
 
-/// The layers that [`ENUMERATED`] names; links hold them by a word for each layer.
-fn enumerated(file: &mut Reader<'_>, layers: u64) -> Option<Vec<bool>> {
-    let places: Vec<u64> = match file.peek(ENUMERATED)? {
+/// The layers that one of [`ENUMERATED`] names; links hold them by a word for each layer.
+fn enumerated(file: &mut Reader<'_>, key: &str, layers: u64) -> Option<Vec<bool>> {
+    let places: Vec<u64> = match file.peek(key)? {
         Value::Text(text) => text.split(',').filter_map(|place| place.trim().parse().ok()).collect(),
         Value::List(places) => {
             places.iter().filter_map(|place| if let Value::Whole(place) = place { Some(*place) } else { None }).collect()
         }
         _ => return None,
     };
-    file.without_effect(&[ENUMERATED]);
+    file.without_effect(&[key]);
     let sparse: Vec<bool> = (0..layers).map(|layer| places.contains(&layer)).collect();
     asks_words(file, &sparse);
     Some(sparse)

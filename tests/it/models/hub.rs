@@ -84,6 +84,29 @@ fn kinds_with_code_of_their_own_are_counted() {
     }
 }
 
+/// A list of layers with experts counts in place of a period, and a key tells kinds apart that go by one name.
+#[test]
+fn lists_of_layers_and_keys_of_kinds_count() {
+    let llama4 = |more: &str| {
+        let text = format!(
+            r#"{{"model_type":"llama4_text","hidden_size":64,"num_attention_heads":4,"num_key_value_heads":2,"head_dim":16,
+                "num_hidden_layers":4,"intermediate_size":32,"intermediate_size_mlp":48,"num_local_experts":4,"vocab_size":128{more}}}"#
+        );
+        config_json(&text)
+            .expect("a known kind")
+            .config
+            .moe
+            .map(|moe| (0..4).map(|layer| moe.layers.contains(layer)).collect::<Vec<_>>())
+    };
+    assert_eq!(llama4(r#","interleave_moe_layer_step":2"#), Some(vec![false, true, false, true]));
+    assert_eq!(llama4(r#","interleave_moe_layer_step":2,"moe_layers":[0,3]"#), Some(vec![true, false, false, true]));
+    let baichuan = |hidden: u64| {
+        let text = format!(r#"{{"model_type":"baichuan","hidden_size":{hidden},"num_attention_heads":32,"vocab_size":64000}}"#);
+        config_json(&text).expect("a known kind").model_type
+    };
+    assert_eq!((baichuan(4096).as_str(), baichuan(5120).as_str()), ("baichuan", "baichuan-13b"));
+}
+
 /// They travel in links, too: an inner width that the file states for gate and up together, and biases under other keys.
 #[test]
 fn they_survive_in_links() {
