@@ -449,7 +449,9 @@ mod tests {
         .expect("a valid job");
         let run = job.training().expect("a training");
         let stages = stage::stages(&job);
-        [0, 1].map(|at: usize| Played::new(&job, run, stages[at], false).moments().iter().map(|moment| moment.name).collect())
+        [0, 1].map(|at: usize| {
+            Played::new(&job, run, stages[at].clone(), false).moments().iter().map(|moment| moment.name).collect()
+        })
     }
 
     #[test]
