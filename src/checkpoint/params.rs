@@ -64,7 +64,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Imported, CheckpointError> 
         if let Some((_, name)) = KEYS.iter().find(|(own, _)| own == key) {
             config.insert((*name).to_owned(), value.clone());
         } else if let Some((_, part)) = PARTS.iter().find(|(own, _)| own == key) {
-            left_out.push(LeftOut { part: (*part).to_owned(), key: key.clone() });
+            left_out.push(LeftOut { part: (*part).to_owned(), key: key.clone(), of_checkpoint: false });
         } else if key == "moe" {
             experts(value, &mut config, &mut not_counted);
         } else if !HARMLESS.contains(&key.as_str()) && *value != Value::Bool(false) {

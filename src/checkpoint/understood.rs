@@ -14,7 +14,8 @@ pub fn understood(imported: &Imported) -> String {
     let mut scenario = Scenario::default();
     scenario.apply_imported(imported);
     let mut said = format!("{}: {}", scenario.model_name(|| None), sizes(imported));
-    let left_out: Vec<&str> = imported.left_out.iter().map(|left| left.part.as_str()).collect();
+    let left_out: Vec<&str> =
+        imported.left_out.iter().filter(|left| !left.of_checkpoint).map(|left| left.part.as_str()).collect();
     if !left_out.is_empty() {
         // Writing into a String cannot fail.
         let _ = write!(said, ", without its {}", left_out.join(" and its "));

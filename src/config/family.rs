@@ -140,6 +140,10 @@ pub struct Moe {
     pub norm_topk_prob: bool,
     /// Biases on router and experts (gpt-oss).
     pub bias: bool,
+    /// Width of what routed experts read and make, where it is narrower than the model: a matrix before them and one behind bring it there
+    /// and back (`moe_latent_size`); 0 for none.
+    #[serde(default)]
+    pub latent: u64,
 }
 
 /// Multi-head latent attention (DeepSeek): queries, keys and values made from narrow projections.

@@ -1,10 +1,13 @@
 //! The facts that encoders alone have.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use super::ImportError;
 use super::reader::{MAX_POSITIONS, MAX_SIZE, Reader, whole};
-use super::value::Value;
+use super::value::{Object, Value};
 use crate::config::{EmbeddedParts, Encoder, ModelConfig, OWN_SIZES};
-use crate::models::{FamilySpec, OwnSizes};
+use crate::models::{FamilySpec, OwnSizes, Rest};
 
 /// The facts that encoders alone have.
 pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
@@ -20,12 +23,8 @@ pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
     }
     match kind.own_rule {
         OwnSizes::Stated => {}
-        OwnSizes::Rest(rest) => {
-            let (keys, layers) = (file.keys(), usize::try_from(config.num_hidden_layers).unwrap_or(usize::MAX));
-            let said = |key: &str, word: &str| said(keys.get(key)?, word, layers);
-            let parameters = rest(config, &encoder.own, &said);
-            file.done_with(&["layer_types", "indexer_types"]);
-            layers_by_rate(file, kind, layers);
+        OwnSizes::Rest(rest) | OwnSizes::RestOfFile(rest) => {
+            let parameters = counted_alone(file, kind, rest, config, &encoder)?;
             if let Some(last) = encoder.own.last_mut() {
                 *last = parameters;
             }
@@ -43,6 +42,57 @@ pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
     Ok(())
 }
 
+/// Parameters beside those of the layers that are put together.
+fn counted_alone(
+    file: &mut Reader<'_>,
+    kind: &FamilySpec,
+    rest: Rest,
+    config: &ModelConfig,
+    encoder: &Encoder,
+) -> Result<u64, ImportError> {
+    const KEY: &str = "further_parameters";
+    let of_file = matches!(kind.own_rule, OwnSizes::RestOfFile(_));
+    if of_file && file.peek(KEY).is_some() {
+        return file.size_or(&[KEY], u64::MAX, 0);
+    }
+    let (keys, layers) = (file.keys(), usize::try_from(config.num_hidden_layers).unwrap_or(usize::MAX));
+    let seen = RefCell::new(BTreeSet::new());
+    let said = |key: &str, word: &str| {
+        seen.borrow_mut().insert(if key.is_empty() { word } else { key }.split('.').next().unwrap_or_default().to_owned());
+        if key.is_empty() { number(keys.get(word)?) } else { said(within(keys, key)?, word, layers) }
+    };
+    let parameters = rest(config, &encoder.own, &said);
+    file.done_with(&["layer_types", "indexer_types"]);
+    layers_by_rate(file, kind, layers);
+    if of_file {
+        let seen = seen.into_inner();
+        file.without_effect(&seen.iter().map(String::as_str).collect::<Vec<_>>());
+        file.asks(KEY, Value::Whole(parameters), true);
+    }
+    Ok(parameters)
+}
+
+/// The value under a path of keys with dots between them.
+fn within<'a>(keys: &'a Object, path: &str) -> Option<&'a Value> {
+    match path.split_once('.') {
+        None => keys.get(path),
+        Some((first, rest)) => match keys.get(first) {
+            Some(Value::Object(group)) => within(group, rest),
+            _ => None,
+        },
+    }
+}
+
+/// A whole number, also one that is written with a point.
+fn number(value: &Value) -> Option<u64> {
+    match value {
+        Value::Whole(number) => Some(*number),
+        Value::OtherNumber(text) => text.strip_suffix(".0")?.parse().ok(),
+        Value::Bool(yes) => Some(u64::from(*yes)),
+        Value::Null | Value::Text(_) | Value::List(_) | Value::Object(_) => None,
+    }
+}
+
 /// Rates of compression as words of layers, by which links hold them.
 fn layers_by_rate(file: &mut Reader<'_>, kind: &FamilySpec, layers: usize) {
     let (Some(Value::List(rates)), None) = (file.peek("compress_ratios"), file.peek("layer_types")) else { return };
@@ -51,9 +101,11 @@ fn layers_by_rate(file: &mut Reader<'_>, kind: &FamilySpec, layers: usize) {
     file.asks("layer_types", Value::List(words.collect()), true);
 }
 
-/// How often a list says a word or a number in its first places, one for each layer; of a group of keys, the number under one of them.
+/// How often a list says a word or a number in its first places, one for each layer, or how long it is where no word is asked for; of a
+/// group of keys, the number under one of them.
 fn said(value: &Value, word: &str, layers: usize) -> Option<u64> {
     match value {
+        Value::List(words) if word.is_empty() => u64::try_from(words.len()).ok(),
         Value::List(words) => {
             let is_it = |own: &&Value| match own {
                 Value::Text(own) => own == word,
@@ -62,10 +114,7 @@ fn said(value: &Value, word: &str, layers: usize) -> Option<u64> {
             };
             u64::try_from(words.iter().take(layers).filter(is_it).count()).ok()
         }
-        Value::Object(group) => match group.get(word) {
-            Some(Value::Whole(number)) => Some(*number),
-            _ => None,
-        },
+        Value::Object(group) => number(group.get(word)?),
         _ => None,
     }
 }

@@ -118,7 +118,21 @@ pub(super) fn mixture(
         topk_group,
         norm_topk_prob: flag(file, experts.norm_topk, "norm_topk_prob")?,
         bias: experts.bias,
+        latent: if experts.narrows { narrowed(file)? } else { 0 },
     }))
+}
+
+/// The width that experts read and make where it is narrower than the model; 0 for none.
+fn narrowed(file: &mut Reader<'_>) -> Result<u64, ImportError> {
+    const KEYS: [&str; 2] = ["moe_latent_size", "routed_expert_hidden_size"];
+    let stated = KEYS.iter().find_map(|key| file.peek(key));
+    let width = stated.map_or(Ok(0), |value| whole(KEYS[0], value, MAX_SIZE))?;
+    file.without_effect(&KEYS);
+    file.asks(KEYS[0], stated.cloned().unwrap_or(Value::Null), stated.is_some());
+    if width > 0 {
+        file.tell(KEYS[0], &width, How::Read, "Matrices before and behind the experts bring tokens to this width and back.");
+    }
+    Ok(width)
 }
 
 /// Inner width of one expert. Where the modules take the dense layer's, another one in the file is named as not counted.
@@ -169,14 +183,18 @@ fn per_token(file: &mut Reader<'_>, experts: Experts) -> Result<u64, ImportError
 fn shared_width(file: &mut Reader<'_>, experts: &Experts, width: u64) -> Result<u64, ImportError> {
     const KEY: &str = "shared_expert_intermediate_size";
     const KEYS: [&str; 4] = [KEY, "shared_intermediate_size", "share_expert_dim", "share_expert_dims"];
+    let keys = ["n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts"];
     if let Some(value) = KEYS.iter().find_map(|key| file.peek(key)) {
         file.without_effect(&KEYS);
         let stated = if *value == Value::Whole(0) { 0 } else { whole(KEY, value, MAX_SIZE)? };
         file.asks(KEY, Value::Whole(stated), true);
         file.tell(KEY, &stated, How::Read, "");
+        // One of that width.
+        let one = keys.into_iter().filter(|key| file.peek(key) == Some(&Value::Whole(1)));
+        let one: Vec<&str> = one.collect();
+        file.without_effect(&one);
         return Ok(stated);
     }
-    let keys = ["n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts"];
     let stated = keys.iter().find(|key| file.has(key));
     let count = match stated.and_then(|key| file.peek(key)) {
         Some(Value::Whole(0)) => 0,

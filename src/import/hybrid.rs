@@ -38,7 +38,7 @@ pub(super) fn hybrid(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
     let default = kind.streams.map(|streams| streams.num_kv_shared_layers);
     let may_share = generic || kind.heads == Some(Heads::WiderWithoutWindow) || default.is_some();
     let shared = if may_share { shared_keys(file, (generic, default), config.num_hidden_layers)? } else { LayerSet::None };
-    if file.peek("moe_latent_size").is_some() {
+    if file.peek("moe_latent_size").is_some() && kind.experts.is_none_or(|experts| !experts.narrows) {
         return Err(ImportError::not_modelled("experts in a narrower space (moe_latent_size)"));
     }
     let Some(states) = kind.states else {

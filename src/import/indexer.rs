@@ -96,15 +96,20 @@ fn layers(file: &mut Reader<'_>, layers: u64) -> Result<LayerSet, ImportError> {
         _ => default,
     };
     let is_full = |value: &Value| matches!(value, Value::Text(word) if word == "full");
-    let own: Vec<bool> = match (file.peek(TYPES), file.peek(PATTERN)) {
+    let period = number(file, "index_topk_freq", 1).clamp(1, MAX_LAYERS);
+    let offset = number(file, "index_skip_topk_offset", 2);
+    let by_period: Vec<bool> = (0..layers).map(|layer| (layer + 1).saturating_sub(offset).is_multiple_of(period)).collect();
+    let mut own: Vec<bool> = match (file.peek(TYPES), file.peek(PATTERN)) {
         (Some(Value::List(types)), _) | (None, Some(Value::List(types))) => types.iter().map(is_full).collect(),
         (None, Some(Value::Text(letters))) => letters.chars().map(|letter| letter == 'F').collect(),
-        _ => {
-            let period = number(file, "index_topk_freq", 1).clamp(1, MAX_LAYERS);
-            let offset = number(file, "index_skip_topk_offset", 2);
-            (0..layers).map(|layer| (layer + 1).saturating_sub(offset).is_multiple_of(period)).collect()
-        }
+        _ => by_period.clone(),
     };
+    // A list that ends too early, and says the same as the period as far as it goes.
+    if own.len() < by_period.len() && !own.is_empty() && file.has("index_topk_freq") && by_period.starts_with(&own) {
+        own = by_period;
+        file.without_effect(&[TYPES]);
+        file.disagrees(TYPES);
+    }
     file.done_with(&[TYPES, PATTERN, "index_topk_freq", "index_skip_topk_offset"]);
     if u64::try_from(own.len()).ok() != Some(layers) || own.first() != Some(&true) {
         return Err(ImportError::not_modelled(format!("layers that read what no layer has chosen ({TYPES})")));

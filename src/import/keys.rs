@@ -7,6 +7,9 @@ use super::value::{Object, Value};
 use crate::config::ModelConfig;
 use crate::models;
 
+/// Groups that describe the part for text of a larger model.
+pub(super) const TEXT_PARTS: [&str; 5] = ["text_config", "llm_config", "language_config", "llm_cfg", "language"];
+
 /// A model read from keys.
 pub(crate) struct KeysRead {
     /// The architecture, or why there is none.

@@ -4,9 +4,7 @@ use crate::models;
 use crate::units::is_of_a_word;
 
 /// Kinds without a family here whose usual spelling does not follow from their `model_type`.
-const SPELLINGS: [(&str, &str); 9] = [
-    ("baichuan", "Baichuan"),
-    ("dbrx", "DBRX"),
+const SPELLINGS: [(&str, &str); 7] = [
     ("internvl_chat", "InternVL"),
     ("kimi_k25", "Kimi K2.5"),
     ("lfm2_vl", "LFM2-VL"),

@@ -29,6 +29,9 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
         file.asks("use_sliding_window", Value::Bool(used), file.has("use_sliding_window"));
         file.done_with(&["use_sliding_window", "max_window_layers"]);
     }
+    if kind.chunks && listed.is_some() {
+        file.without_effect(&["attention_chunk_size", "no_rope_layers", "no_rope_layer_interval"]);
+    }
     if kind.chunks && listed.is_none() && !(file.has("attention_chunk_size") && file.peek("attention_chunk_size").is_none()) {
         file.done_with(&["attention_chunk_size", "no_rope_layers", "no_rope_layer_interval"]);
         file.upper_bound("attention_chunk_size", &"chunked_attention", CHUNKS);
@@ -108,7 +111,7 @@ fn listed_of(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<Option<Vec<bool
     Ok(match (kind.window, kind.indexer, kind.states) {
         (Window::AllButFirstAndEvery { .. }, ..) => listed(file, &[])?.or_else(|| hybrid_pattern(file)),
         // The list says which layers choose blocks, or is counted apart, and none slides.
-        _ if kind.index_block.is_some() || matches!(kind.own_rule, OwnSizes::Rest(_)) => None,
+        _ if kind.index_block.is_some() || matches!(kind.own_rule, OwnSizes::Rest(_) | OwnSizes::RestOfFile(_)) => None,
         (_, Some(_), _) => listed(file, INDEXED)?,
         (_, None, Some(_)) => listed(file, STATES)?,
         (_, None, None) => listed(file, &[])?,
@@ -212,17 +215,22 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
         other => whole(key, other, MAX_LAYERS),
     };
     let looks_at = |key: &str| experts.chosen_by.contains(&key);
-    if let Some(Value::List(words)) = file.peek("mlp_layer_types").filter(|_| looks_at("mlp_layer_types")) {
+    if let Some(Value::List(words)) = file.peek(WORDS).filter(|_| looks_at(WORDS)) {
         file.done_with(experts.chosen_by);
         return compact(words.iter().map(|word| *word == Value::Text("sparse".to_owned())).collect());
+    }
+    if let Some(key) = ENUMERATED.into_iter().find(|key| looks_at(key))
+        && let Some(listed) = enumerated(file, key, layers)
+    {
+        file.without_effect(&STEPS);
+        return compact(listed);
     }
     let mut step = 1;
     let mut from_zero = false;
     for key in STEPS.into_iter().filter(|key| looks_at(key)) {
         match file.peek(key) {
             Some(Value::List(flags)) => {
-                file.done_with(&[key]);
-                return compact(flags.iter().map(|flag| *flag != Value::Whole(0) && *flag != Value::Bool(false)).collect());
+                return compact(of_flags(file, (key, flags), looks_at(WORDS)));
             }
             Some(value) => {
                 step = number(key, value)?;
@@ -265,6 +273,45 @@ pub(super) fn with_experts(file: &mut Reader<'_>, experts: &Experts, layers: u64
         step > 0 && (first..end).contains(&layer) && place(layer).is_multiple_of(step) && !dense.contains(&Value::Whole(layer))
     };
     compact((0..layers).map(has).collect())
+}
+
+/// The layers with experts by their places: in one text with commas, or in a list.
+const ENUMERATED: [&str; 2] = ["moe_layers_enum", "moe_layers"];
+
+/// The layers that one of [`ENUMERATED`] names; links hold them by a word for each layer.
+fn enumerated(file: &mut Reader<'_>, key: &str, layers: u64) -> Option<Vec<bool>> {
+    let places: Vec<u64> = match file.peek(key)? {
+        Value::Text(text) => text.split(',').filter_map(|place| place.trim().parse().ok()).collect(),
+        Value::List(places) => {
+            places.iter().filter_map(|place| if let Value::Whole(place) = place { Some(*place) } else { None }).collect()
+        }
+        _ => return None,
+    };
+    file.without_effect(&[key]);
+    let sparse: Vec<bool> = (0..layers).map(|layer| places.contains(&layer)).collect();
+    asks_words(file, &sparse);
+    Some(sparse)
+}
+
+/// Layers with experts by a yes or no for each; told by words where the kind has these, too.
+fn of_flags(file: &mut Reader<'_>, (key, flags): (&'static str, &[Value]), has_words: bool) -> Vec<bool> {
+    let sparse: Vec<bool> = flags.iter().map(|flag| *flag != Value::Whole(0) && *flag != Value::Bool(false)).collect();
+    if has_words {
+        file.without_effect(&[key]);
+        asks_words(file, &sparse);
+    } else {
+        file.done_with(&[key]);
+    }
+    sparse
+}
+
+/// A word for each layer: the key by which links hold which of them have experts.
+const WORDS: &str = "mlp_layer_types";
+
+/// Notes which layers have experts by their words.
+fn asks_words(file: &mut Reader<'_>, sparse: &[bool]) {
+    let words = sparse.iter().map(|sparse| Value::Text(if *sparse { "sparse" } else { "dense" }.to_owned()));
+    file.asks(WORDS, Value::List(words.collect()), true);
 }
 
 /// Keys that state the first layer with experts.

@@ -10,18 +10,27 @@ pub struct LeftOut {
     pub part: String,
     /// The key of the file that shows it, such as `vision_config`.
     pub key: String,
+    /// The checkpoint alone holds it: the library's class has no such part, and loads none.
+    pub of_checkpoint: bool,
 }
 
 /// Keys that show a part beside the text, and the words for it.
-const PARTS: [(&str, &str); 15] = [
+const PARTS: [(&str, &str); 22] = [
     ("vision_config", "vision tower"),
     ("visual", "vision tower"),
     ("visual_depth", "vision tower"),
     ("vision_tower", "vision tower"),
     ("mm_vision_tower", "vision tower"),
     ("vit_config", "vision tower"),
+    ("vision_encoder", "vision tower"),
+    ("vision_tower_cfg", "vision tower"),
+    ("embd_layer", "vision tower"),
+    ("cross_attn_every_n_layers", "layers that attend to images"),
     ("audio_config", "audio tower"),
+    ("audio", "audio tower"),
     ("audio_encoder_config", "audio tower"),
+    ("audio_processor", "audio tower"),
+    ("vision_lora", "adapters for images and sound"),
     ("speech_config", "speech tower"),
     ("talker_config", "speech output"),
     ("num_nextn_predict_layers", MTP),
@@ -34,8 +43,11 @@ const PARTS: [(&str, &str); 15] = [
 /// Multi-token prediction, in words.
 const MTP: &str = "layers that predict further tokens";
 
+/// The same layers where the library's class has none.
+pub(crate) const MTP_OF_CHECKPOINT: &str = "layers of the checkpoint that predict further tokens";
+
 /// Groups of keys that are no part of the model.
-const NO_PARTS: [&str; 8] = [
+const NO_PARTS: [&str; 9] = [
     "text_config",
     "llm_config",
     "language_config",
@@ -44,12 +56,15 @@ const NO_PARTS: [&str; 8] = [
     "generation_config",
     "init_config",
     "transformers.js_config",
+    "image_processor_config",
 ];
 
 /// Whether the key is about a part that is named as left out.
 pub(super) fn is_a_part(key: &str) -> bool {
     PARTS.iter().any(|(part, _)| *part == key)
-        || ["mtp_", "vision_", "visual_", "image_", "audio_", "video_", "mm_"].iter().any(|start| key.starts_with(start))
+        || ["mtp_", "vision_", "visual_", "image_", "audio_", "video_", "mm_", "slice_", "speech_"]
+            .iter()
+            .any(|start| key.starts_with(start))
 }
 
 /// The parts that the file has beside `text`, and those that its kind always has; `around` is the file, where `text` is only its part for
@@ -62,15 +77,17 @@ pub(super) fn left_out(kind: &FamilySpec, (text, around): (&Object, Option<&Obje
     let mut found: Vec<LeftOut> = Vec::new();
     for (key, part) in PARTS.iter().filter(|(key, _)| !counted.contains(key) && (kind.always_left_out.contains(key) || has(key)))
     {
-        if found.iter().all(|left| left.part != *part) {
-            found.push(LeftOut { part: (*part).to_owned(), key: (*key).to_owned() });
+        let of_checkpoint = *part == MTP && !kind.names.is_empty() && !kind.predicts_further;
+        let part = if of_checkpoint { MTP_OF_CHECKPOINT } else { *part };
+        if found.iter().all(|left| left.part != part) {
+            found.push(LeftOut { part: part.to_owned(), key: (*key).to_owned(), of_checkpoint });
         }
     }
-    found.extend(
-        kind.crossed
-            .filter(|_| counted.is_empty())
-            .map(|key| LeftOut { part: "layers that attend to images".to_owned(), key: key.to_owned() }),
-    );
+    found.extend(kind.crossed.filter(|_| counted.is_empty()).map(|key| LeftOut {
+        part: "layers that attend to images".to_owned(),
+        key: key.to_owned(),
+        of_checkpoint: false,
+    }));
     if let Some(around) = around {
         found.extend(unknown_parts(around).filter(|part| !counted.contains(&part.key.as_str())));
         found.extend(unknown_kind(around).filter(|_| found.is_empty() && counted.is_empty()));
@@ -85,7 +102,7 @@ fn unknown_parts(around: &Object) -> impl Iterator<Item = LeftOut> {
     let parts = around.iter().filter(move |(key, value)| matches!(value, Value::Object(_)) && is_unknown(key));
     parts.map(|(key, _)| {
         let key = super::value::shortened(key);
-        LeftOut { part: format!("the part that {key} describes"), key }
+        LeftOut { part: format!("the part that {key} describes"), key, of_checkpoint: false }
     })
 }
 
@@ -96,5 +113,6 @@ fn unknown_kind(around: &Object) -> Option<LeftOut> {
     crate::models::of(&whole).is_none().then(|| LeftOut {
         part: format!("whatever a model of the kind {whole} has beside its text part"),
         key: "model_type".to_owned(),
+        of_checkpoint: false,
     })
 }

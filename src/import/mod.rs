@@ -34,6 +34,7 @@ pub use error::ImportError;
 pub(crate) use keys::{List, NONE_BY_0, YES_OR_NO, config_of_keys, default_layers, list, read_words, write_words};
 pub use label::kind_label;
 pub use left_out::LeftOut;
+pub(crate) use left_out::MTP_OF_CHECKPOINT;
 
 use std::fmt::Write as _;
 
@@ -142,17 +143,19 @@ pub fn config_json_as_generic(text: &str) -> Result<Imported, ImportError> {
 fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let parsed = opened(parse(text)?);
     let file = source::joined(&parsed).unwrap_or(parsed);
-    let nested = ["text_config", "llm_config", "language_config", "llm_cfg"].iter().find_map(|key| match file.get(*key) {
+    let nested = keys::TEXT_PARTS.iter().find_map(|key| match file.get(*key) {
         Some(Value::Object(object)) => Some(object),
         _ => None,
     });
     let mut base = with_parts(nested.unwrap_or(&file));
-    let model_type = model_type(&base).or_else(|problem| if nested.is_some() { model_type(&file) } else { Err(problem) })?;
+    let model_type = kind_of(&base, nested.map(|_| &file))?;
     refuse::not_modelled(&model_type, &file)?;
     refuse::not_modelled(&model_type, &base)?;
     tower::beside(&mut base, &file);
     let mut reader = Reader::new(&base, nested.map(|_| &file));
-    let listed = models::of(&model_type).map(|kind| by_class(&base, kind)).copied();
+    let by_name = models::of(&model_type).map(|kind| by_class(&base, kind));
+    let other = by_name.and_then(|kind| by_key(&base, kind));
+    let listed = other.or(by_name).copied();
     if listed.is_none() && !as_generic {
         return Err(ImportError::UnknownKind { model_type: value::shortened(&model_type) });
     }
@@ -164,7 +167,9 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     // The text part of a larger model is often named after the model it was made from.
     let name = name(&file);
     let quantization = quantization::quantization(&mut reader);
-    let not_counted = unread::not_counted(&reader, &kind, &model_type, &config);
+    // Neither name nor class says anything of a file that a key shows to be of another kind.
+    let named = if other.is_some() { None } else { Some(model_type.as_str()) };
+    let not_counted = unread::not_counted(&reader, &kind, named, &config);
     let groups = tower::groups(&base);
     let left_out = left_out::left_out(&kind, (&base, nested.map(|_| &file)), &groups);
     let asked = reader.asked().to_vec();
@@ -212,6 +217,19 @@ fn by_class(file: &Object, kind: &'static FamilySpec) -> &'static FamilySpec {
     of_class.filter(|of_class| !kind.may_be_saved_as(of_class.class)).unwrap_or(kind)
 }
 
+/// The kind that a key of the file shows, where several kinds go by one name: code on the hub has no registry that would keep them apart.
+fn by_key(file: &Object, kind: &'static FamilySpec) -> Option<&'static FamilySpec> {
+    let shows = |key: &str, value: &str| match file.get(key) {
+        None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)) => false,
+        Some(_) if value.is_empty() => true,
+        Some(Value::Text(word) | Value::OtherNumber(word)) => word == value,
+        Some(Value::Whole(number)) => number.to_string() == value,
+        Some(Value::Bool(true) | Value::List(_) | Value::Object(_)) => false,
+    };
+    let other = kind.instead.iter().find(|(key, value, _)| shows(key, value));
+    other.and_then(|(_, _, other)| models::of(other))
+}
+
 /// The first line of the report: whose modules are counted.
 fn tell_kind(reader: &mut Reader<'_>, model_type: &str, kind: Option<&FamilySpec>) {
     reader.without_effect(&["model_type"]);
@@ -219,6 +237,10 @@ fn tell_kind(reader: &mut Reader<'_>, model_type: &str, kind: Option<&FamilySpec
     let mut note = String::new();
     let how = match kind {
         Some(kind) if kind.modules.model_type == model_type => How::Read,
+        Some(kind) if kind.modules.encoder.counts_attention => {
+            note.push_str("Its code is no part of transformers: its parameters are counted alone.");
+            How::Read
+        }
         Some(kind) if !kind.family().is_generic() => {
             // Writing into a String cannot fail.
             let _ = write!(note, "Counted with the modules of {}.", kind.modules.model_type);
@@ -263,6 +285,15 @@ fn parse(text: &str) -> Result<Object, ImportError> {
         Value::Object(object) => Ok(object),
         other => Err(ImportError::NotAnObject { found: other.kind() }),
     }
+}
+
+/// The kind of a file, or of its part for text: where that names none, or one that is not known, the file around it may say it.
+fn kind_of(base: &Object, around: Option<&Object>) -> Result<String, ImportError> {
+    let is_listed = |kind: &String| models::of(kind).is_some();
+    let own = model_type(base);
+    let Some(around) = around.filter(|_| !own.as_ref().is_ok_and(is_listed)) else { return own };
+    let whole = model_type(around);
+    if own.is_err() || whole.as_ref().is_ok_and(is_listed) { whole } else { own }
 }
 
 /// The kind of model: `model_type`, or the class named under `architectures`.

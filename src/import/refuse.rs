@@ -12,7 +12,8 @@ pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), Import
     if let Some(what) = by_key.or_else(|| from_kind().map(|what| format!("{what} (model_type {model_type})"))) {
         return Err(ImportError::not_modelled(what));
     }
-    let predicts_masked = listed.is_some_and(|kind| kind.encoder.is_some());
+    let of_class = super::value::class_of(file.get("architectures")).and_then(crate::models::of_class);
+    let predicts_masked = listed.into_iter().chain(of_class).any(|kind| kind.encoder.is_some());
     class(file, predicts_masked)
         .map_or(Ok(()), |class| Err(ImportError::NotADecoder { shown_by: format!("architectures: {class}") }))
 }
@@ -37,7 +38,7 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
         return named("state-space layers", key);
     }
     let differs = kind.is_some_and(|kind| kind.modules.differential);
-    let counts = kind.is_some_and(|kind| matches!(kind.own_rule, OwnSizes::Rest(_)));
+    let counts = kind.is_some_and(|kind| matches!(kind.own_rule, OwnSizes::Rest(_) | OwnSizes::RestOfFile(_)));
     let states = if has_states { &[][..] } else { &STATES[..] };
     let streams = if has_streams { &[][..] } else { &STREAMS[..] };
     for (key, what) in STRUCTURES.iter().chain(streams).chain(states).copied() {
@@ -46,7 +47,7 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
         }
     }
     let sees = ["vision_config", "image_size", "num_mel_bins"].into_iter().find(|key| is_set(key));
-    let reads = ["text_config", "llm_config", "language_config", "llm_cfg", "vocab_size"].into_iter().any(is_set);
+    let reads = super::keys::TEXT_PARTS.into_iter().chain(["vocab_size"]).any(is_set);
     match (sees, reads) {
         (Some(key), false) => named("only a part for images or sound", key),
         _ => None,

@@ -11,7 +11,9 @@ const ABOUT_SHAPES: [&str; 12] =
     ["head", "layer", "kv", "expert", "window", "dim", "size", "rank", "group", "pattern", "share", "type"];
 
 /// Keys that sound as if they were about a shape and change none, by the reason why.
-const HARMLESS: [(&str, &[&str]); 10] = [
+const HARMLESS: [(&str, &[&str]); 13] = [
+    ("there is an output head, which is counted", &["lm_head"]),
+    ("how images are cut and seen", &["patch_size", "query_num"]),
     ("a small number inside norms", &["layer_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", "layernorm_eps"]),
     (
         "how text is generated",
@@ -36,11 +38,18 @@ const HARMLESS: [(&str, &[&str]); 10] = [
     ),
     (
         "how a server or a cluster is laid out",
-        &["ep_size", "tp_size", "prefill_chunk_size", "context_window_size", "max_batch_size"],
+        &["ep_size", "tp_size", "use_grouped_mm", "prefill_chunk_size", "context_window_size", "max_batch_size"],
     ),
     (
         "which experts are picked: all of them are held",
-        &["num_expert_group", "use_grouped_topk", "expert_bias_update_rate", "score_func_type"],
+        &[
+            "num_expert_group",
+            "num_expert_groups",
+            "num_limited_groups",
+            "use_grouped_topk",
+            "expert_bias_update_rate",
+            "score_func_type",
+        ],
     ),
     (
         "how positions are rotated, or scores scaled",
@@ -60,13 +69,15 @@ const HARMLESS: [(&str, &[&str]); 10] = [
         ],
     ),
     ("which indices layers that predict further tokens take over: these layers are left out", &["index_share_for_mtp_iteration"]),
+    ("how quantised weights are stored", &["groupsize", "wbits"]),
     ("an activation without weights", &["output_gate_type", "hidden_act_type"]),
 ];
 
 /// Groups of keys that are read elsewhere, or describe no layer.
-const APART: [&str; 13] = [
+const APART: [&str; 14] = [
     "rope_parameters",
     "rope_scaling",
+    "compress_rope_parameters",
     "quantization_config",
     "auto_map",
     "id2label",
@@ -111,15 +122,15 @@ const PLAIN_WORDS: [&str; 26] = [
 ];
 
 /// Names of the keys that nothing has looked at and that may change the answer, dotted where nested; of an unknown kind every one that
-/// says something.
-pub(super) fn not_counted(file: &Reader<'_>, kind: &FamilySpec, model_type: &str, config: &ModelConfig) -> Vec<String> {
+/// says something. A file that goes by no name of its own says none.
+pub(super) fn not_counted(file: &Reader<'_>, kind: &FamilySpec, named: Option<&str>, config: &ModelConfig) -> Vec<String> {
     let known = !kind.names.is_empty();
     let mut found: Vec<String> = file.disagreeing().map(str::to_owned).collect();
     found.extend(kind.never_counted.iter().map(|key| (*key).to_owned()));
-    if contradicts(file, kind, known) {
+    if named.is_some() && contradicts(file, kind, known) {
         found.push("architectures".to_owned());
     }
-    if known && !kind.names.contains(&model_type) {
+    if known && named.is_some_and(|name| !kind.names.contains(&name)) {
         found.push("model_type".to_owned());
     }
     let counted = Counted { kind, config, switched_off: off(file) };
@@ -169,7 +180,8 @@ fn off(file: &Reader<'_>) -> bool {
 fn contradicts(file: &Reader<'_>, kind: &FamilySpec, known: bool) -> bool {
     let Some(Value::List(classes)) = file.peek("architectures") else { return false };
     let Some(Value::Text(class)) = classes.first() else { return false };
-    known && models::of_class(class).is_none_or(|of_class| !kind.may_be_saved_as(of_class.class))
+    let is_stated = kind.saved_with.contains(&class.strip_suffix("ForCausalLM").unwrap_or(class));
+    known && !is_stated && models::of_class(class).is_none_or(|of_class| !kind.may_be_saved_as(of_class.class))
 }
 
 /// The sizes that are counted, to tell whether a key says something else.

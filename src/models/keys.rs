@@ -91,7 +91,8 @@ pub(crate) enum KeyValueHeads {
 }
 
 /// The number of parameters beside embedding, head, norms and feed-forward layers: of an architecture, the sizes of its own, and how often
-/// the list under a key says a word, or what a group of keys says under it.
+/// the list under a key says a word (no word: how long it is), or what a group of keys says under it (the file itself is the group without
+/// a name).
 pub(crate) type Rest = fn(&ModelConfig, &[u64; OWN_SIZES], &dyn Fn(&str, &str) -> Option<u64>) -> u64;
 
 /// How files state the sizes that a family's own modules alone know.
@@ -107,6 +108,8 @@ pub(crate) enum OwnSizes {
     Languages,
     /// Under the keys that the family lists; the last one is the number of parameters of parts that are counted alone.
     Rest(Rest),
+    /// As [`Self::Rest`], from keys that no input holds: what goes by keys of the kind holds the number itself (`further_parameters`).
+    RestOfFile(Rest),
     /// 1 where masked tokens are dropped (`token_dropout`); positions must be rotated.
     DroppedTokens,
 }

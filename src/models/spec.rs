@@ -155,6 +155,8 @@ pub(crate) struct Experts {
     pub groups: [u64; 2],
     pub norm_topk: Flag,
     pub bias: bool,
+    /// Files may state a narrower width for what experts read (`moe_latent_size`).
+    pub narrows: bool,
 }
 
 impl Experts {
@@ -179,6 +181,7 @@ impl Experts {
             groups: [1, 1],
             norm_topk: Flag::Is(true),
             bias: false,
+            narrows: false,
         }
     }
 }
@@ -302,6 +305,8 @@ pub(crate) struct FamilySpec {
     pub never_counted: &'static [&'static str],
     /// Keys of parts that checkpoints of the kind have beside the model, stated or not, and that are named as left out.
     pub always_left_out: &'static [&'static str],
+    /// Its own class holds the layers that predict further tokens, which the classes of other kinds leave in the checkpoint.
+    pub predicts_further: bool,
     /// How llama.cpp's files write this kind, where they do.
     pub gguf: Option<Gguf>,
     /// The key of dense layers' inner width where `intermediate_size` is that of experts, with the library's default; 0: as experts.
@@ -316,6 +321,8 @@ pub(crate) struct FamilySpec {
     pub only: &'static [Only],
     /// Keys that sound as if they were about a shape, and that its modules do not look at.
     pub not_looked_at: &'static [&'static str],
+    /// Files that go by its name and are of another kind: a key, its value as files write it (empty: whatever switches it on), and the kind.
+    pub instead: &'static [(&'static str, &'static str, &'static str)],
 }
 
 impl FamilySpec {
@@ -392,6 +399,7 @@ impl FamilySpec {
         crossed: None,
         never_counted: &[],
         always_left_out: &[],
+        predicts_further: false,
         gguf: None,
         dense_inner: None,
         moves_norms_and_narrows_embedding: false,
@@ -399,6 +407,7 @@ impl FamilySpec {
         further_widths_repeat_hidden: false,
         only: &[],
         not_looked_at: &[],
+        instead: &[],
     };
 
     /// A decoder of layer norms and a plain feed-forward layer with biases everywhere.

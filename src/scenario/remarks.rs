@@ -3,6 +3,7 @@
 use super::keys::MORE;
 use super::{FieldId, Mode, Scenario, Value, field};
 use crate::config::{MixerKind, Tower};
+use crate::import::MTP_OF_CHECKPOINT;
 use crate::units::{grouped, to_f64};
 
 /// A sentence beside the answer.
@@ -190,7 +191,12 @@ fn left_out(parts: &str, of: Option<u64>) -> String {
             None => format!("the {}", part.replace('_', " ")),
         }
     };
-    format!("Left out: {}.", parts.split(',').map(part).collect::<Vec<_>>().join(", "))
+    let of_checkpoint = |part: &&str| part.replace('_', " ") == MTP_OF_CHECKPOINT;
+    let (loaded, others): (Vec<&str>, Vec<&str>) = parts.split(',').partition(|part| !of_checkpoint(part));
+    let missing = loaded.iter().map(|own| part(own)).collect::<Vec<_>>().join(", ");
+    let missing = (!loaded.is_empty()).then(|| format!("Left out: {missing}."));
+    let stays = (!others.is_empty()).then(|| format!("Not loaded, as the library's class has none: {MTP_OF_CHECKPOINT}."));
+    missing.into_iter().chain(stays).collect::<Vec<_>>().join(" ")
 }
 
 /// A part's parameters, and their share of the whole model's.
@@ -241,6 +247,12 @@ mod tests {
         assert_eq!(
             said(&[text(FieldId::LeftOut, "vision_tower_420000000,audio_tower")]),
             ["Left out: the vision tower (0.42 B, 1.5 % of the parameters), the audio tower."]
+        );
+        assert_eq!(
+            said(&[text(FieldId::LeftOut, "audio_tower,layers_of_the_checkpoint_that_predict_further_tokens")]),
+            [
+                "Left out: the audio tower. Not loaded, as the library's class has none: layers of the checkpoint that predict further tokens."
+            ]
         );
     }
 }

@@ -187,7 +187,8 @@ fn outcome(text: &str, exact: Option<[u64; 2]>) -> (Outcome, String) {
 /// Parts that are not counted, or counted otherwise, in words.
 fn doubts(imported: &Imported) -> Vec<String> {
     let keys = imported.not_counted.iter().map(|key| format!("not counted: {key}"));
-    let parts = imported.left_out.iter().map(|left| format!("left out: {}", left.part));
+    let left_out = imported.left_out.iter().filter(|left| !left.of_checkpoint);
+    let parts = left_out.map(|left| format!("left out: {}", left.part));
     let bounds = imported.upper_bounds.iter().map(|note| format!("upper bound: {note}"));
     keys.chain(parts).chain(bounds).collect()
 }

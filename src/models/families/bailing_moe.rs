@@ -7,6 +7,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["bailing_moe"],
     class: "BailingMoe",
+    predicts_further: true,
     labels: &[("bailing_moe", "Ling")],
     sizes: Sizes::of([1024, 2816], 24, 16, 30_592, 16_384),
     attention_bias: Flag::Key("use_qkv_bias", false),

@@ -5,7 +5,7 @@ use crate::models::prelude::*;
 
 /// `deepseek_v3`.
 pub const FAMILY: FamilySpec = FamilySpec {
-    names: &["deepseek_v3", "kimi_k2"],
+    names: &["deepseek_v3", "kimi_k2", "telechat3", "telechat3_moe"],
     class: "DeepseekV3",
     labels: &[("deepseek_v3", "DeepSeek-V3"), ("kimi_k2", "Kimi K2")],
     modules: &Modules {

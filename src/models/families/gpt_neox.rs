@@ -5,7 +5,7 @@ use crate::models::prelude::*;
 
 /// `gpt_neox`.
 pub const FAMILY: FamilySpec = FamilySpec {
-    names: &["gpt_neox"],
+    names: &["gpt_neox", "gpt_neox_reward_model"],
     class: "GPTNeoX",
     labels: &[("gpt_neox", "GPT-NeoX")],
     key_value_heads: KeyValueHeads::AsQueryHeads,

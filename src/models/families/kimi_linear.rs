@@ -8,6 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["kimi_linear"],
     class: "KimiLinear",
     modules: &Modules::GENERIC,
+    instead: &[("routed_expert_hidden_size", "", "kimi_k3_text")],
     sizes: Sizes::of([2304, 9216], 27, 32, 163_840, 1_048_576),
     experts: Some(Experts {
         width: 1024,

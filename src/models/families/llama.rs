@@ -5,7 +5,7 @@ use crate::models::prelude::*;
 
 /// `llama`.
 pub const FAMILY: FamilySpec = FamilySpec {
-    names: &["llama", "smollm"],
+    names: &["llama", "smollm", "llava_llama"],
     class: "Llama",
     gguf: Some(Gguf::with("llama", "llama", &[("attn_q.bias", "attention_bias")])),
     modules: &Modules {

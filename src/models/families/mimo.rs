@@ -6,6 +6,7 @@ use crate::models::prelude::*;
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["mimo"],
     class: "MiMo",
+    predicts_further: true,
     labels: &[("mimo", "MiMo")],
     attention_bias: Flag::Key("attention_bias", true),
     ..super::qwen2::FAMILY

@@ -4,7 +4,7 @@ use crate::models::prelude::*;
 
 /// `mistral`.
 pub const FAMILY: FamilySpec = FamilySpec {
-    names: &["mistral"],
+    names: &["mistral", "llava_mistral"],
     class: "Mistral",
     modules: &Modules {
         model_type: "mistral",

@@ -16,7 +16,9 @@ pub const FAMILY: FamilySpec = FamilySpec {
         tensor_plan: None,
         takes_prefix: false,
         splits_tokens: false,
+        experts: ExpertModules { scores: RouterScores::CorrectedSigmoid, ..ExpertModules::PLAIN },
         shape: Some(ShapeRule {
+            experts: ExpertsRule::Optional,
             mlp: MlpKind::Plain,
             states: &[MixerKind::Mamba2],
             layers_of_states: LayersOfStates::OneEach,
@@ -28,7 +30,13 @@ pub const FAMILY: FamilySpec = FamilySpec {
     positions: Positions::Are(PositionEmbedding::None),
     mlp: MlpKind::Plain,
     act: HiddenAct::Relu2,
-    experts: Some(Experts { width: 7688, shared: 1, norm_topk: Flag::Key("norm_topk_prob", true), ..Experts::of(8, 2) }),
+    experts: Some(Experts {
+        width: 7688,
+        shared: 1,
+        narrows: true,
+        norm_topk: Flag::Key("norm_topk_prob", true),
+        ..Experts::of(8, 2)
+    }),
     states: Some(States { fp32: true, chunk: 128, ..States::of(MixerKind::Mamba2, Attends::MustBeListed, [128, 64, 8, 128, 4]) }),
     rotary_percent: 100.0,
     ..super::bamba::FAMILY

@@ -4,7 +4,7 @@ use crate::models::prelude::*;
 
 /// `phi`.
 pub const FAMILY: FamilySpec = FamilySpec {
-    names: &["phi"],
+    names: &["phi", "bunny-phi"],
     class: "Phi",
     modules: &Modules {
         model_type: "phi",

@@ -5,7 +5,7 @@ use crate::models::prelude::*;
 
 /// `phi3`.
 pub const FAMILY: FamilySpec = FamilySpec {
-    names: &["phi3"],
+    names: &["phi3", "phi3_v", "phi4", "phi4mm"],
     class: "Phi3",
     gguf: Some(Gguf::with("phi3", "phi3", &[("attention.sliding_window", "sliding_window")])),
     labels: &[("phi3", "Phi-3")],

@@ -4,8 +4,9 @@ use crate::models::prelude::*;
 
 /// `qwen2`.
 pub const FAMILY: FamilySpec = FamilySpec {
-    names: &["qwen2"],
+    names: &["qwen2", "llava_qwen", "llava_qwen2", "Dream"],
     class: "Qwen2",
+    saved_with: &["DreamModel"],
     gguf: Some(Gguf::of("qwen2", "qwen2")),
     modules: &Modules {
         model_type: "qwen2",

@@ -5,8 +5,9 @@ use crate::models::prelude::*;
 
 /// `step3p5`.
 pub const FAMILY: FamilySpec = FamilySpec {
-    names: &["step3p5"],
+    names: &["step3p5", "step3p7"],
     class: "Step3p5",
+    saved_with: &["Step3p7Flash"],
     labels: &[("step3p5", "Step 3.5"), ("step3p7", "Step 3.7")],
     modules: &Modules {
         model_type: "step3p5",
@@ -29,7 +30,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         width: 1280,
         shared_width: 1280,
         first_dense: 3,
-        chosen_by: &["mlp_layer_types"],
+        chosen_by: &["moe_layers_enum", "mlp_layer_types", "first_k_dense_replace"],
         ..Experts::of(288, 8)
     }),
     only: &[Only { key: "num_sliding_attention_heads", values: &["64"], otherwise: Otherwise::NotCounted, unless: None }],

@@ -5,8 +5,9 @@ use crate::models::prelude::*;
 
 /// `unlimited_ocr_text`.
 pub const FAMILY: FamilySpec = FamilySpec {
-    names: &["unlimited_ocr_text"],
+    names: &["unlimited_ocr_text", "unlimited-ocr"],
     class: "UnlimitedOcrText",
+    saved_with: &["DeepseekOCR", "UnlimitedOCR"],
     labels: &[("unlimited_ocr", "Unlimited-OCR")],
     sizes: Sizes::of([1280, 6848], 12, 10, 129_280, 32_768).kv(10).head(128),
     experts: Some(Experts {
@@ -18,6 +19,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ..Experts::of(64, 6)
     }),
     modules: &Modules::GENERIC,
+    not_looked_at: &["v_head_dim", "sliding_window_size"],
     window: Window::ListedOnly(128),
     ..super::llama::FAMILY
 };

@@ -18,7 +18,8 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Further, "vision_config.projector_output_dim", 4096),
         stated(Out, "vision_config.vision_output_dim", 7680),
     ],
-    not_looked_at: &[],
+    // Patches are put together by it, whose width is that of the adapter's input.
+    not_looked_at: &["pixel_shuffle_ratio"],
     follow,
     modules: &TowerModules {
         model_type: "llama4_vision_model",

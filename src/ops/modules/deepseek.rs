@@ -189,6 +189,8 @@ pub(super) struct Sparse {
     norm: Option<Norm>,
     /// One number per token that weighs the shared experts (`qwen2_moe`).
     gate: Option<Linear>,
+    /// The matrices before and behind routed experts that work on a narrower width.
+    narrowed: Option<[Linear; 2]>,
 }
 
 /// Who scores the experts.
@@ -227,12 +229,29 @@ impl Sparse {
         let gate = moe
             .shared_expert_gate
             .then(|| build.linear(("shared expert gate weight", None), (one, build.with.h()), build.shapes.rows));
+        build.tape.at("Experts' narrower width", sources::PYTORCH_AUTOGRAD);
+        let narrow = moe::width(build, moe);
+        let narrowed = (moe.latent > 0).then(|| {
+            let to = build.tape.form([build.with.b(), build.with.s(), narrow]);
+            let down = build.linear(("narrowing weight", None), (narrow, build.with.h()), to);
+            [down, build.linear(("widening weight", None), (build.with.h(), narrow), build.shapes.hidden)]
+        });
         let norm = own.norms_output.then(|| Norm::new(build, build.with.h(), build.shapes.rows));
-        Self { experts, router, shared, turn, scaled: [own.scales_sum, own.scales_total], norm, gate }
+        Self { experts, router, shared, turn, scaled: [own.scales_sum, own.scales_total], norm, gate, narrowed }
     }
 }
 
 impl Sparse {
+    /// The routed experts' sum, brought to their width and back.
+    fn routed<'t>(&self, tape: &'t Tape, x: &Var<'t>, weights: &Var<'t>) -> Var<'t> {
+        let Some([down, up]) = &self.narrowed else { return self.experts.run(tape, x, weights) };
+        tape.at("Experts' narrower width", sources::PYTORCH_AUTOGRAD);
+        let narrow = down.run(x).named("experts' input");
+        let sum = self.experts.run(tape, &{ narrow }, weights);
+        tape.at("Experts' narrower width", sources::PYTORCH_AUTOGRAD);
+        up.run(&{ sum })
+    }
+
     /// The experts' contribution.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
         let shared = || self.shared.as_ref().map(|shared| shared.run(tape, x));
@@ -242,7 +261,7 @@ impl Sparse {
             Routing::Plain(router) => router.run(x),
         };
         let early = if self.turn == SharedTurn::BehindRouter { shared() } else { early };
-        let routed = self.experts.run(tape, x, &weights);
+        let routed = self.routed(tape, x, &weights);
         let routed = if self.scaled[0] { routed.apply(SCALE) } else { routed };
         let Some(shared) = early.or_else(shared) else { return routed.named("feed-forward output") };
         let shared = match &self.gate {

@@ -189,6 +189,11 @@ pub(super) fn correction(build: &Build<'_>, moe: &Moe) {
     }
 }
 
+/// The width of what experts read and make.
+pub(super) fn width(build: &Build<'_>, moe: &Moe) -> Dim {
+    if moe.latent == 0 { build.with.h() } else { Dim("moe_latent_size", moe.latent) }
+}
+
 /// The experts of a layer: one up (and gate) and one down matrix each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Experts {
@@ -218,7 +223,7 @@ impl Experts {
     pub fn new(build: &Build<'_>, moe: &Moe) -> Self {
         let (with, tape) = (build.with, build.tape);
         let (experts, h, whole) =
-            (Dim("num_experts", moe.num_experts), with.h(), Dim("moe_intermediate_size", moe.moe_intermediate_size));
+            (Dim("num_experts", moe.num_experts), width(build, moe), Dim("moe_intermediate_size", moe.moe_intermediate_size));
         let inner = with.share(Part::Experts, whole);
         let gates = build.model().mlp == MlpKind::Gated;
         let joint = Dim("gate and up", inner.1.saturating_mul(if gates { 2 } else { 1 }));
@@ -245,7 +250,7 @@ impl Experts {
             joint: rows(joint),
             inner: rows(inner),
             rows: rows(h),
-            hidden: build.shapes.hidden,
+            hidden: if moe.latent == 0 { build.shapes.hidden } else { tape.form([with.b(), with.s(), h]) },
             divided: with.division(Part::Experts) == Division::Divided,
         }
     }

@@ -116,6 +116,7 @@ impl Scenario {
             topk_group: size(FieldId::ExpertGroupsKept).unwrap_or(1),
             norm_topk_prob: self.flag(FieldId::ExpertNorm),
             bias: self.flag(FieldId::ExpertBias),
+            latent: size(FieldId::ExpertLatent).unwrap_or(0),
         })
     }
 

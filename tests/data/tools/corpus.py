@@ -42,6 +42,9 @@ def config_of(found):
     kind = ALIASES.get(kind, kind)
     if kind is None:
         kind = by_class(found)
+    # A file of the text part alone that goes by the name of the whole model.
+    if kind == "step3p7" and "text_config" not in found:
+        found = {"text_config": {**found, "model_type": "step3p5"}}
     if kind not in CONFIG_MAPPING:
         raise ValueError(f"transformers knows no {kind}")
     return CONFIG_MAPPING[kind].from_dict({**found, "model_type": kind})
@@ -66,13 +69,22 @@ def count(module):
     return sum(parameter.numel() for parameter in module.parameters())
 
 
+# Names of the part for text, and of what it is made of.
+TEXT = ("decoder", "language_model", "text_model", "model", "embed_tokens", "layers", "norm", "lm_head")
+
+
 def children(module):
     """Parameters of each part below the model, by name; the part for text and the head are the text part."""
     base = getattr(module, "model", module)
+    if hasattr(base, "layers"):
+        # The model is the part for text itself, and towers stand beside it; or it has another name.
+        base = module
+    if base is module and hasattr(module, module.base_model_prefix or "-"):
+        base = module.base_model
     parts = {}
     for name, child in base.named_children():
         # Encoders with a decoder have no part for text apart.
-        if name not in ("decoder", "language_model", "text_model", "embed_tokens", "layers", "norm", "lm_head"):
+        if name not in (*TEXT, "encoder", "embeddings"):
             parts[name] = count(child)
     return {name: size for name, size in parts.items() if size}
 
@@ -83,6 +95,8 @@ def line(path):
         found = keys(path)
         config = config_of(found)
         row["model_type"] = config.model_type
+        # Of a model that hears, sees and speaks, the part that thinks is a model of its own.
+        config = getattr(config, "thinker_config", config)
         if getattr(config, "is_encoder_decoder", False) and hasattr(transformers, (found.get("architectures") or [""])[0]):
             # A class without a head is counted with the one for text.
             name = found["architectures"][0].replace("BartModel", "BartForConditionalGeneration")
@@ -94,6 +108,10 @@ def line(path):
         try:
             text = built(AutoModelForCausalLM, text_config)
             row["text"], row["text_class"] = count(text), type(text).__name__
+            if text_config is config and hasattr(text.base_model, "image_encoder"):
+                # The class for texts sees images.
+                row["whole"], row["whole_class"], row["left_out"] = row["text"], row["text_class"], children(text)
+                row["text"] -= sum(row["left_out"].values())
         except Exception as problem:
             row["text_problem"] = f"{type(problem).__name__}: {str(problem)[:160]}"
         if text_config is not config:
@@ -105,7 +123,7 @@ def line(path):
                     continue
                 row["whole"], row["whole_class"] = count(whole), type(whole).__name__
                 row["left_out"] = children(whole)
-                if text is None and hasattr(getattr(whole, "model", None), "language_model"):
+                if text is None and (hasattr(getattr(whole, "model", None), "language_model") or hasattr(whole, "visual")):
                     # These parts for text have no class of their own for causal language modelling.
                     row["text"] = row["whole"] - sum(row["left_out"].values())
                     row["text_class"] = row["whole_class"]

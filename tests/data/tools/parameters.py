@@ -127,6 +127,7 @@ CASES = [
     ("granitemoehybrid", dict(num_hidden_layers=4, num_local_experts=0, shared_intermediate_size=8192, layer_types=["mamba", "attention", "mamba", "mamba"])),
     ("nemotron_h", dict(hidden_size=4096, layers_block_type=["mamba", "mlp", "mamba", "attention", "mlp", "moe"])),
     ("nemotron_h", dict(hidden_size=1024, intermediate_size=3000, mamba_num_heads=16, mamba_head_dim=80, n_groups=2, head_dim=64, num_attention_heads=16, layers_block_type=["mamba", "mamba", "attention", "mlp"])),
+    ("nemotron_h", dict(hidden_size=512, n_routed_experts=16, num_experts_per_tok=4, moe_intermediate_size=320, moe_shared_expert_intermediate_size=600, moe_latent_size=128, layers_block_type=["mamba", "moe", "attention", "moe"])),
     ("lfm2", dict(num_hidden_layers=4, full_attn_idxs=[2])), ("lfm2", dict(hidden_size=1024, intermediate_size=6656, num_hidden_layers=5, num_attention_heads=16, layer_types=["conv", "conv", "full_attention", "conv", "full_attention"], conv_L_cache=4, block_ffn_dim_multiplier=1.3)),
     # Further families with modules of their own.
     ("olmoe", dict(num_hidden_layers=16)), ("olmoe", dict(S, num_experts=16, num_experts_per_tok=4)), ("olmoe", dict(S, num_key_value_heads=12, hidden_size=1020, num_experts=8, num_experts_per_tok=2, attention_bias=True, tie_word_embeddings=True)),

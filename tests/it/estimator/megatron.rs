@@ -170,6 +170,7 @@ fn deepseek() -> ModelConfig {
             topk_group: 1,
             norm_topk_prob: false,
             bias: false,
+            latent: 0,
         }),
         ..ModelConfig::plain()
     }

@@ -31,7 +31,9 @@ fn counts() -> BTreeMap<String, Json> {
 
 /// Whether the answer says that something is not in it.
 fn is_flagged(imported: &Imported) -> bool {
-    !imported.not_counted.is_empty() || !imported.left_out.is_empty() || !imported.upper_bounds.is_empty()
+    !imported.not_counted.is_empty()
+        || imported.left_out.iter().any(|left| !left.of_checkpoint)
+        || !imported.upper_bounds.is_empty()
 }
 
 #[test]
@@ -62,10 +64,10 @@ fn no_file_is_off_without_a_word() {
     assert_eq!([exact, flagged, refused, read], [EXACT, FLAGGED, REFUSED, READ]);
 }
 
-const EXACT: i32 = 138;
-const FLAGGED: i32 = 80;
-const REFUSED: i32 = 57;
-const READ: i32 = 20;
+const EXACT: i32 = 167;
+const FLAGGED: i32 = 61;
+const REFUSED: i32 = 27;
+const READ: i32 = 40;
 const TOWERS: i32 = 28;
 
 /// A file of an ordinary decoder, as its makers published it, cries no wolf.

@@ -45,18 +45,73 @@ const COUNTED: [(&str, u64); 6] = [
     ),
 ];
 
+/// Files whose counts their sources state: what `print_trainable_parameters` says of ChatGLM-6B, and what checkpoints hold of RWKV-6
+/// 1.6B, of LLaDA 8B, and of Ling-mini 2.0, there with 4,864 corrections of experts' scores.
+const STATED: [(&str, u64); 4] = [
+    (include_str!("../../data/configs/corpus/THUDM__chatglm-6b.json"), 6_255_206_400),
+    (include_str!("../../data/configs/corpus/RWKV__rwkv-6-world-1b6.json"), 1_599_873_024),
+    (
+        r#"{"model_type":"llada","d_model":4096,"n_layers":32,"n_heads":32,"n_kv_heads":32,"mlp_hidden_size":12288,"block_type":"llama",
+            "embedding_size":126464,"vocab_size":126464,"weight_tying":false,"max_sequence_length":4096}"#,
+        8_015_581_184,
+    ),
+    (
+        r#"{"model_type":"bailing_moe_v2","hidden_size":2048,"intermediate_size":5120,"moe_intermediate_size":512,"num_experts":256,
+            "num_experts_per_tok":8,"num_shared_experts":1,"first_k_dense_replace":1,"num_hidden_layers":20,"num_attention_heads":16,
+            "num_key_value_heads":4,"head_dim":128,"vocab_size":157184,"use_qkv_bias":false,"use_bias":false}"#,
+        16_255_643_392 - 4_864,
+    ),
+];
+
+/// Files of kinds that are counted alone from keys that no input holds, or that a key shows to be of another kind than their name says.
+const OF_FILES: [&str; 9] = [
+    include_str!("../../data/configs/corpus/IEITYuan__Yuan2-2B-hf__v2.json"),
+    include_str!("../../data/configs/corpus/jet-ai__Jet-Nemotron-4B.json"),
+    include_str!("../../data/configs/corpus/moonshotai__Kimi-K3.json"),
+    include_str!("../../data/configs/corpus/NaiveAI-Labs__Naive-N0.5-Flash.json"),
+    include_str!("../../data/configs/corpus/stepfun-ai__step3__v2.json"),
+    include_str!("../../data/configs/corpus/openbmb__MiniCPM-MoE-8x2B.json"),
+    include_str!("../../data/configs/corpus/openbmb__MiniCPM-V-2_6.json"),
+    include_str!("../../data/configs/corpus/LiquidAI__LFM2.5-Encoder-230M.json"),
+    include_str!("../../data/configs/corpus/togethercomputer__evo-1-131k-base.json"),
+];
+
 #[test]
 fn kinds_with_code_of_their_own_are_counted() {
-    for (text, parameters) in COUNTED {
+    for (text, parameters) in COUNTED.into_iter().chain(STATED) {
         let read = config_json(text).unwrap_or_else(|problem| panic!("{problem}: {text}"));
         assert_eq!(parameters_of(&read.config), parameters, "{text}");
     }
 }
 
+/// A list of layers with experts counts in place of a period, and a key tells kinds apart that go by one name.
+#[test]
+fn lists_of_layers_and_keys_of_kinds_count() {
+    let llama4 = |more: &str| {
+        let text = format!(
+            r#"{{"model_type":"llama4_text","hidden_size":64,"num_attention_heads":4,"num_key_value_heads":2,"head_dim":16,
+                "num_hidden_layers":4,"intermediate_size":32,"intermediate_size_mlp":48,"num_local_experts":4,"vocab_size":128{more}}}"#
+        );
+        config_json(&text)
+            .expect("a known kind")
+            .config
+            .moe
+            .map(|moe| (0..4).map(|layer| moe.layers.contains(layer)).collect::<Vec<_>>())
+    };
+    assert_eq!(llama4(r#","interleave_moe_layer_step":2"#), Some(vec![false, true, false, true]));
+    assert_eq!(llama4(r#","interleave_moe_layer_step":2,"moe_layers":[0,3]"#), Some(vec![true, false, false, true]));
+    let baichuan = |hidden: u64| {
+        let text = format!(r#"{{"model_type":"baichuan","hidden_size":{hidden},"num_attention_heads":32,"vocab_size":64000}}"#);
+        config_json(&text).expect("a known kind").model_type
+    };
+    assert_eq!((baichuan(4096).as_str(), baichuan(5120).as_str()), ("baichuan", "baichuan-13b"));
+}
+
 /// They travel in links, too: an inner width that the file states for gate and up together, and biases under other keys.
 #[test]
 fn they_survive_in_links() {
-    for (text, _) in COUNTED {
+    let texts = COUNTED.into_iter().chain(STATED).map(|(text, _)| text).chain(OF_FILES);
+    for text in texts {
         let mut scenario = Scenario::default();
         let read = config_json(text).expect("a known kind");
         scenario.apply_imported(&read);

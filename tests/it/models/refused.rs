@@ -61,7 +61,7 @@ fn reason(problem: &ImportError) -> String {
 
 /// Parts that are not in the count of a kind that is read.
 fn doubts(imported: &Imported) -> Vec<String> {
-    let parts = imported.left_out.iter().map(|left| format!("without its {}", left.part));
+    let parts = imported.left_out.iter().filter(|left| !left.of_checkpoint).map(|left| format!("without its {}", left.part));
     let keys = imported.not_counted.iter().map(|key| format!("`{key}` is not understood"));
     parts.chain(keys).chain(imported.upper_bounds.iter().cloned()).collect()
 }

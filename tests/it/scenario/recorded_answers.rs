@@ -88,6 +88,7 @@ fn answers_stay_what_they_were() {
 
 /// Parts of links whose answers were recorded anew where they had moved, and why; CHANGELOG says so under *Estimates*.
 const RECORDED_ANEW: &[(&str, &str)] = &[
+    ("&m=nemotron-h-8b&mt=nemotron-h&l=6", "modules with experts are known: training them is modelled"),
     ("&m=qwen3.5-", "the vision tower of its file lies in memory, too"),
     ("&m=glm4.5", "modules of its own: the router's correction is a buffer in fp32 (23 kB); no longer assumed"),
     ("&m=glm4.6", "modules of its own: the router's correction is a buffer in fp32 (57 kB); no longer assumed"),
@@ -372,6 +373,7 @@ const CHOICES_SINCE: &[&str] = &[
     "mx=rg-lru",
     "mx=wkv",
     "mx=mlstm",
+    "fam=counted",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left

@@ -352,7 +352,9 @@ fn feed_forward_parameters(config: &ModelConfig, layer: u64) -> u64 {
     let learned = if moe.shared_expert_intermediate_size > 0 { 2 * learned } else { learned };
     // A number for each expert that corrects its scores and never learns.
     let corrected = u64::from(["ernie4_5_moe", "afmoe", "laguna"].contains(&config.family.model_type()));
-    let experts = moe.num_experts * (h + matrices(moe.moe_intermediate_size) + corrected);
+    // Matrices before and behind experts that work on a narrower width.
+    let (narrow, to_narrow) = if moe.latent > 0 { (moe.latent, 2 * h * moe.latent) } else { (h, 0) };
+    let experts = moe.num_experts * (h + (into + 1) * narrow * moe.moe_intermediate_size + corrected) + to_narrow;
     let shared = moe.shared_expert_intermediate_size;
     let of_shared = if config.mlp_bias && shared > 0 { into * shared + h } else { 0 };
     // A norm behind all experts.

@@ -89,6 +89,7 @@ fn experts(row: Fields<'_>) -> Result<Option<Moe>, String> {
         topk_group: 1,
         norm_topk_prob: true,
         bias: !row.is_absent("/moe/bias") && row.flag("/moe/bias")?,
+        latent: 0,
     }))
 }
 

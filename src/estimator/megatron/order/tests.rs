@@ -125,6 +125,7 @@ fn every_tensor_of_an_adapter_is_freed_once() {
         topk_group: 1,
         norm_topk_prob: true,
         bias: false,
+        latent: 0,
     };
     let mixture = ModelConfig { moe: Some(moe), ..small(false) };
     for (model, dropout) in [(small(true), true), (small(false), false), (mixture.clone(), true), (mixture, false)] {

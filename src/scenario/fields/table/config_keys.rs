@@ -272,4 +272,6 @@ fields! { $
     OLoraRank("o-lora-rank", "o_lora_rank", "Rank of the output").whole(1..=SIZE).step(1).of_file(),
     /// Norms stand before and behind each half of a block.
     UseSandwichNorm("use-sandwich-norm", "use_sandwich_norm", "Norms behind each half").flag().of_file(),
+    /// Parameters beside embedding, head, norms and feed-forward layers, of kinds of which these are counted alone.
+    FurtherParameters("further-parameters", "further_parameters", "Further parameters").whole(0..=100_000_000_000_000).step(1).of_file(),
 }

@@ -108,6 +108,13 @@ fields! { $
     /// A bias on the router and on each expert; few parameters.
     ExpertBias("exb", "expert_bias", "Bias on experts").flag()
         .structure(|model| Value::Flag(model.moe.as_ref().is_some_and(|moe| moe.bias))),
+    /// Routed experts read and make so many numbers of a token: a matrix brings it there, and another one back. Empty: as
+    /// many as the model has.
+    ExpertLatent("exw", "moe_latent_size", "Width before experts")
+        .whole(1..=SIZE).step(128).optional()
+        .structure(|model| {
+            optional(model.moe.as_ref().map(|moe| moe.latent).filter(|width| *width > 0))
+        }),
     /// Latent attention: width of the compressed keys and values, which is what the cache keeps.
     /// Empty: no latent attention.
     KvLoraRank("lat", "kv_lora_rank", "Latent key/value width")

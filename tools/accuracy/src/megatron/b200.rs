@@ -118,6 +118,7 @@ fn named_model(name: &str) -> Result<ModelConfig, String> {
             topk_group: 1,
             norm_topk_prob: false,
             bias: false,
+            latent: 0,
         }),
         ..ModelConfig::plain()
     })

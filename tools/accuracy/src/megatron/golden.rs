@@ -229,6 +229,7 @@ fn moe(arguments: Arguments<'_>, intermediate_size: u64) -> Result<Option<Moe>, 
         topk_group: 1,
         norm_topk_prob: false,
         bias: false,
+        latent: 0,
     }))
 }
 
