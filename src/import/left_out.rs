@@ -13,7 +13,7 @@ pub struct LeftOut {
 }
 
 /// Keys that show a part beside the text, and the words for it.
-const PARTS: [(&str, &str); 15] = [
+const PARTS: [(&str, &str); 17] = [
     ("vision_config", "vision tower"),
     ("visual", "vision tower"),
     ("visual_depth", "vision tower"),
@@ -24,6 +24,8 @@ const PARTS: [(&str, &str); 15] = [
     ("audio_encoder_config", "audio tower"),
     ("speech_config", "speech tower"),
     ("talker_config", "speech output"),
+    ("depth_decoder_config", "decoder of sound"),
+    ("codec_config", "coder of sound"),
     ("num_nextn_predict_layers", MTP),
     ("num_mtp_layers", MTP),
     ("num_mtp_modules", MTP),

@@ -19,6 +19,7 @@ mod layers;
 mod left_out;
 mod only;
 pub mod oom;
+mod own_groups;
 mod quantization;
 mod reader;
 mod refuse;
@@ -151,8 +152,9 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     refuse::not_modelled(&model_type, &file)?;
     refuse::not_modelled(&model_type, &base)?;
     tower::beside(&mut base, &file);
-    let mut reader = Reader::new(&base, nested.map(|_| &file));
     let listed = models::of(&model_type).map(|kind| by_class(&base, kind)).copied();
+    without_parts_of_others(&mut base, listed.as_ref());
+    let mut reader = Reader::new(&base, nested.map(|_| &file));
     if listed.is_none() && !as_generic {
         return Err(ImportError::UnknownKind { model_type: value::shortened(&model_type) });
     }
@@ -203,6 +205,14 @@ fn with_parts(file: &Object) -> Object {
         }
     }
     keys
+}
+
+/// Takes out groups of keys that describe parts which the file's class does not have.
+fn without_parts_of_others(file: &mut Object, kind: Option<&FamilySpec>) {
+    let Some((class, groups)) = kind.map(|kind| kind.alone) else { return };
+    if value::class_of(file.get("architectures")).is_some_and(|stated| stated.strip_suffix("ForCausalLM") == Some(class)) {
+        groups.iter().for_each(|group| _ = file.remove(*group));
+    }
 }
 
 /// The kind of the class under `architectures`, where that is another listed one than `kind`: servers run the class, and files of the wild

@@ -126,6 +126,8 @@ pub(crate) enum Norms {
 pub(crate) struct Experts {
     pub count: u64,
     pub per_token: u64,
+    /// The library has no default for that: it is the number of the published files.
+    pub as_published: bool,
     /// The router picks so many whatever the file says.
     pub always: bool,
     /// A single expert is a dense layer.
@@ -144,6 +146,8 @@ pub(crate) struct Experts {
     pub shared: u64,
     /// Inner width of one shared expert, where it has a key of its own; 0: none.
     pub shared_width: u64,
+    /// The key of one shared expert's inner width, where it is not that of the others, with the library's default.
+    pub one_shared: Option<(&'static str, u64)>,
     /// Files may state shared experts although the library takes none.
     pub may_share: bool,
     /// Keys that say which layers have experts.
@@ -163,6 +167,7 @@ impl Experts {
         Self {
             count,
             per_token,
+            as_published: false,
             always: false,
             dense_if_one: false,
             only_if: None,
@@ -172,6 +177,7 @@ impl Experts {
             first_of_two: false,
             shared: 0,
             shared_width: 0,
+            one_shared: None,
             may_share: false,
             chosen_by: &[],
             shared_gate: false,
@@ -274,6 +280,9 @@ pub(crate) struct FamilySpec {
     pub embedding_size: Option<(&'static str, u64)>,
     /// Keys of the sizes that the family's own modules alone know, with the library's defaults.
     pub own_sizes: &'static [(&'static str, u64)],
+    /// Groups of keys, and lists, of which some members are such sizes, behind those: a member of a group, the number of items of a list
+    /// under no name, or how often it has one.
+    pub own_groups: &'static [(&'static str, &'static [(&'static str, u64)])],
     /// How files state these sizes.
     pub own_rule: OwnSizes,
     /// Words of layers by the rates at which files say that they compress keys (`compress_ratios`).
@@ -302,6 +311,8 @@ pub(crate) struct FamilySpec {
     pub never_counted: &'static [&'static str],
     /// Keys of parts that checkpoints of the kind have beside the model, stated or not, and that are named as left out.
     pub always_left_out: &'static [&'static str],
+    /// A class that its files may name, and the groups of keys that describe parts which that class does not have.
+    pub alone: (&'static str, &'static [&'static str]),
     /// How llama.cpp's files write this kind, where they do.
     pub gguf: Option<Gguf>,
     /// The key of dense layers' inner width where `intermediate_size` is that of experts, with the library's default; 0: as experts.
@@ -375,6 +386,7 @@ impl FamilySpec {
         encoder: None,
         embedding_size: None,
         own_sizes: &[],
+        own_groups: &[],
         own_rule: OwnSizes::Stated,
         layers_by_rate: &[],
         experts: None,
@@ -392,6 +404,7 @@ impl FamilySpec {
         crossed: None,
         never_counted: &[],
         always_left_out: &[],
+        alone: ("", &[]),
         gguf: None,
         dense_inner: None,
         moves_norms_and_narrows_embedding: false,

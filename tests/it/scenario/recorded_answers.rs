@@ -372,6 +372,19 @@ const CHOICES_SINCE: &[&str] = &[
     "mx=rg-lru",
     "mx=wkv",
     "mx=mlstm",
+    "fam=gpt-neox-japanese",
+    "fam=zaya",
+    "fam=inkling",
+    "fam=inkling2",
+    "fam=dots3-note",
+    "fam=hrm-text",
+    "fam=muse-spark",
+    "fam=mistral-large-4",
+    "fam=glm5-next",
+    "fam=kosmos-2-5",
+    "fam=moshi",
+    "fam=voxtral-realtime",
+    "fam=kyutai-stt",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left
