@@ -146,8 +146,12 @@ fn words(file: &mut Reader<'_>, key: &'static str) -> String {
     text
 }
 
-/// A size that a family's own modules know; null says that there is none.
+/// A size that a family's own modules know; null says that there is none, and yes and no are 1 and 0.
 pub(super) fn own_size(file: &mut Reader<'_>, key: &'static str, default: u64) -> Result<u64, ImportError> {
+    if let Some(Value::Bool(yes)) = file.peek(key) {
+        file.done_with(&[key]);
+        return Ok(u64::from(*yes));
+    }
     let none = file.peek(key).is_none_or(|size| default == 0 && *size == Value::Whole(0));
     if none && (default == 0 || file.has(key)) {
         file.without_effect(&[key]);

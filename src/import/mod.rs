@@ -154,6 +154,7 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     tower::beside(&mut base, &file);
     let listed = models::of(&model_type).map(|kind| by_class(&base, kind)).copied();
     without_parts_of_others(&mut base, listed.as_ref());
+    opened_within(&mut base, listed.as_ref());
     let mut reader = Reader::new(&base, nested.map(|_| &file));
     if listed.is_none() && !as_generic {
         return Err(ImportError::UnknownKind { model_type: value::shortened(&model_type) });
@@ -205,6 +206,16 @@ fn with_parts(file: &Object) -> Object {
         }
     }
     keys
+}
+
+/// Puts the keys of the group that holds a kind's sizes in its place; what the file itself says stays.
+fn opened_within(file: &mut Object, kind: Option<&FamilySpec>) {
+    let Some(group) = kind.map(|kind| kind.within).filter(|group| !group.is_empty()) else { return };
+    if let Some(Value::Object(inner)) = file.remove(group) {
+        for (key, value) in inner {
+            file.entry(key).or_insert(value);
+        }
+    }
 }
 
 /// Takes out groups of keys that describe parts which the file's class does not have.

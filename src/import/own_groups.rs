@@ -51,12 +51,10 @@ fn of_group(key: &str, group: &Object, name: &str) -> Result<Option<u64>, Import
     if name.is_empty() {
         return Ok(u64::try_from(group.len()).ok());
     }
-    let mut members = group.values().map(|inner| match inner {
-        Value::Object(inner) => inner.get(name),
-        _ => group.get(name),
-    });
-    let Some(first) = members.next() else { return Ok(None) };
-    if members.any(|member| member != first) {
+    let inner: Vec<&Object> =
+        group.values().filter_map(|inner| if let Value::Object(inner) = inner { Some(inner) } else { None }).collect();
+    let first = if inner.len() == group.len() { inner.first().and_then(|first| first.get(name)) } else { group.get(name) };
+    if inner.len() == group.len() && inner.iter().any(|inner| inner.get(name) != first) {
         return Err(ImportError::not_modelled(format!("layers of several shapes ({key})")));
     }
     match first {

@@ -311,6 +311,8 @@ pub(crate) struct FamilySpec {
     pub never_counted: &'static [&'static str],
     /// Keys of parts that checkpoints of the kind have beside the model, stated or not, and that are named as left out.
     pub always_left_out: &'static [&'static str],
+    /// The group of keys that its sizes stand in, where that is no part for text with a kind of its own; empty: the file itself.
+    pub within: &'static str,
     /// A class that its files may name, and the groups of keys that describe parts which that class does not have.
     pub alone: (&'static str, &'static [&'static str]),
     /// How llama.cpp's files write this kind, where they do.
@@ -404,6 +406,7 @@ impl FamilySpec {
         crossed: None,
         never_counted: &[],
         always_left_out: &[],
+        within: "",
         alone: ("", &[]),
         gguf: None,
         dense_inner: None,

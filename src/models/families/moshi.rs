@@ -20,7 +20,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
-    inner: InnerWidth::HalfOf(&["ffn_dim"]),
+    inner: InnerWidth::HalfOf(&["intermediate_size", "ffn_dim"]),
     alone: ("Moshi", &["depth_decoder_config", "audio_encoder_config"]),
     not_looked_at: &["num_codebooks", "audio_vocab_size"],
     sizes: Sizes::of([4096, 22_528], 32, 32, 32_000, 3000),

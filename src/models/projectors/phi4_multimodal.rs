@@ -13,6 +13,7 @@ const KERNEL: TowerSize = Own7;
 const SEPARATE: TowerSize = Own8;
 const WIDE: TowerSize = Own9;
 const TWICE: TowerSize = Own10;
+const SOUND: TowerSize = Own11;
 
 /// `phi4_multimodal`.
 pub const PROJECTOR: TowerSpec = TowerSpec {
@@ -30,6 +31,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         stated(KERNEL, "further_config.kernel_size", 3),
         stated(SEPARATE, "further_config.depthwise_separable_out_channel", 1024),
         stated(WIDE, "further_config.ext_pw_out_channel", 1024),
+        stated(SOUND, "further_config.input_size", 80),
     ],
     only: &[
         TowerOnly { key: "further_config.bias_symmetric", is: Known::Off },
@@ -37,7 +39,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         TowerOnly { key: "further_config.time_reduction", is: Known::Numbers(&[8]) },
         TowerOnly { key: "further_config.downsample_rate", is: Known::Numbers(&[1]) },
     ],
-    not_looked_at: &["chunk_size", "conv_glu_type", "feature_layer", "input_size", "left_chunk", "nemo_activation"],
+    not_looked_at: &["chunk_size", "conv_glu_type", "feature_layer", "left_chunk", "nemo_activation"],
     follow,
     modules: &TowerModules {
         model_type: "phi4_multimodal",
@@ -97,7 +99,8 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
                 ],
             },
         ],
-        buffers: &[],
+        // What a band of sound is on average, and how far it strays.
+        buffers: &[TowerBuffer::Pair(SOUND)],
     },
     ..TowerSpec::PLAIN
 };

@@ -20,7 +20,7 @@ pub const TOWER: TowerSpec = TowerSpec {
     modules: &TowerModules {
         model_type: "phi4_multimodal_vision",
         parts: &[PATCHES, BLOCKS, BEHIND, POOL],
-        buffers: &[TowerBuffer::PositionIds(Patches)],
+        buffers: &[],
     },
     ..TowerSpec::PLAIN
 };

@@ -226,6 +226,7 @@ CASES += [
     ("kosmos_2_5_text_model", dict(embed_dim=256, ffn_dim=512, layers=3, attention_heads=4, vocab_size=1000, tie_word_embeddings=True)),
     ("voxtral_realtime_text", dict(SMALL, num_key_value_heads=2, head_dim=48, tie_word_embeddings=True)),
     ("kyutai_speech_to_text", dict(hidden_size=256, ffn_dim=512, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, head_dim=48, vocab_size=1000, num_codebooks=4, codebook_vocab_size=65, audio_pad_token_id=64, audio_bos_token_id=63)),
+    ("blt", dict(vocab_size=300, cross_attn_k=3, encoder_hash_byte_group_size=[3, 4], encoder_hash_byte_group_vocab=500, encoder_hash_byte_group_nb_functions=2, encoder_config=dict(hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, cross_attn_k=3, cross_attn_all_layers=True, hidden_size_global=256), global_config=dict(hidden_size=256, intermediate_size=320, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2), decoder_config=dict(hidden_size=128, intermediate_size=192, num_hidden_layers=2, num_attention_heads=4, cross_attn_k=3, cross_attn_all_layers=False, hidden_size_global=256), patcher_config=dict(hidden_size=96, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4))),
     ("moshi", dict(hidden_size=256, ffn_dim=512, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, head_dim=48, vocab_size=1000, architectures=["MoshiForCausalLM"])),
 ]
 SPEECH = ["voxtral_realtime", "kyutai_speech_to_text"]

@@ -385,6 +385,7 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=moshi",
     "fam=voxtral-realtime",
     "fam=kyutai-stt",
+    "fam=blt",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left

@@ -306,4 +306,24 @@ fields! { $
     CcaTime1("cca-time1", "cca_time1", "Tokens of the second convolution").whole(1..=SIZE).step(1).of_file(),
     /// Width of a router's layers.
     RouterHidden("router-hidden-size", "router_hidden_size", "Width of routers").whole(1..=SIZE).step(1).of_file(),
+    /// Width of the transformer over patches.
+    GlobalWidth("hidden-size-global", "hidden_size_global", "Width of the large part").whole(1..=SIZE).step(1).of_file(),
+    /// Every layer of the decoder attends to patches, or the first alone.
+    CrossAllLayers("cross-attn-all-layers", "cross_attn_all_layers", "Every layer attends across").flag().of_file(),
+    /// Parts that a patch is handed on in.
+    CrossParts("cross-attn-k", "cross_attn_k", "Parts of a patch").whole(1..=SIZE).step(1).of_file(),
+    /// Rows of the embedding of groups of bytes.
+    HashRows("encoder-hash-byte-group-vocab", "encoder_hash_byte_group_vocab", "Rows for groups of bytes").whole(1..=SIZE).step(1).of_file(),
+    /// How often a group of bytes is embedded.
+    HashFunctions("encoder-hash-byte-group-nb-functions", "encoder_hash_byte_group_nb_functions", "Embeddings of a group of bytes").whole(1..=SIZE).step(1).of_file(),
+    /// How many lengths groups of bytes have.
+    HashGroups("encoder-hash-byte-group-size", "encoder_hash_byte_group_size", "Lengths of groups of bytes").text(80).of_file(),
+    /// The model that says where patches begin is part of it.
+    HasPatcher("patch-in-forward", "patch_in_forward", "Model that finds patches").flag().of_file(),
+    /// Sizes of the encoder of bytes, with bars between.
+    BytesEncoder("encoder-config", "encoder_config", "Encoder of bytes").text(80).of_file(),
+    /// Sizes of the transformer over patches, with bars between.
+    GlobalSizes("global-config", "global_config", "Large part").text(80).of_file(),
+    /// Sizes of the model that says where patches begin, with bars between.
+    PatcherSizes("patcher-config", "patcher_config", "Sizes of the model that finds patches").text(80).of_file(),
 }

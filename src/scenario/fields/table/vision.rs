@@ -347,8 +347,10 @@ fields! { $
     VisionListedExperts("vision-config.per-layer-config", "vision_config.per_layer_config", "Vision: experts of listed layers").whole(0..=SIZE).step(1).of_file(),
     /// Width behind the vision tower.
     VisionAdapterOut("vision-config.adapter-out-dim", "vision_config.adapter_out_dim", "Vision: width behind it").whole(1..=SIZE).step(1).of_file(),
-    /// Numbers of a patch.
+    /// Numbers that a patch, laid flat, has.
     VisionFlatPatch("vision-config.patch-embed-hidden-size", "vision_config.patch_embed_hidden_size", "Vision: numbers of a patch").whole(1..=SIZE).step(1).of_file(),
     /// Rows of the tables of positions by row and by column.
     VisionMostPatches("vision-config.max-num-patches", "vision_config.max_num_patches", "Vision: rows of positions").whole(1..=SIZE).step(1).of_file(),
+    /// Bands of sound that a further part reads.
+    FurtherInput("further-config.input-size", "further_config.input_size", "Further part: bands of sound").whole(1..=SIZE).step(1).of_file(),
 }
