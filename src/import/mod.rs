@@ -222,7 +222,9 @@ fn opened_within(file: &mut Object, kind: Option<&FamilySpec>) {
 fn without_parts_of_others(file: &mut Object, kind: Option<&FamilySpec>) {
     let Some((class, groups)) = kind.map(|kind| kind.alone) else { return };
     if value::class_of(file.get("architectures")).is_some_and(|stated| stated.strip_suffix("ForCausalLM") == Some(class)) {
-        groups.iter().for_each(|group| _ = file.remove(*group));
+        for group in groups {
+            file.remove(*group);
+        }
     }
 }
 

@@ -153,13 +153,14 @@ fn simple(default: TowerDefault, value: &Value) -> Option<Value> {
             };
             groups.values().map(number).sum::<Option<u64>>().map(Value::Whole)
         }
-        (TowerDefault::Sum { .. }, Value::Object(_)) => None,
         (TowerDefault::Doubling(_), Value::List(widths)) => {
             let twice =
                 |pair: &[Value]| matches!(pair, [Value::Whole(one), Value::Whole(next)] if one.checked_mul(2) == Some(*next));
             widths.first().filter(|_| widths.windows(2).all(twice)).cloned()
         }
-        (TowerDefault::Is(_) | TowerDefault::May(_), Value::OtherNumber(_)) => None,
+        (TowerDefault::Sum { .. }, Value::Object(_)) | (TowerDefault::Is(_) | TowerDefault::May(_), Value::OtherNumber(_)) => {
+            None
+        }
         (TowerDefault::Is(_), Value::List(sides)) => match sides.as_slice() {
             [first @ Value::Whole(_), others @ ..] if others.iter().all(|other| other == first) => Some(first.clone()),
             _ => None,
