@@ -84,6 +84,8 @@ pub struct EncoderModules {
     pub trains: bool,
     /// Attention is among the parameters of [`Self::further`], and its layers are not put together.
     pub counts_attention: bool,
+    /// Feed-forward layers are among those parameters, too.
+    pub counts_feed_forward: bool,
     /// A dense layer reads the first token beside the output head (`pooler`).
     pub pools: bool,
     /// All blocks are one, whose parameters are there once.
@@ -116,6 +118,7 @@ impl EncoderModules {
         further: &[],
         trains: true,
         counts_attention: false,
+        counts_feed_forward: false,
         pools: false,
         shares_blocks: false,
     };

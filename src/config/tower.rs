@@ -263,6 +263,8 @@ pub enum TowerBuffer {
     Factors(TowerSize, TowerSize),
     /// A table in fp32.
     Table(TowerSize, TowerSize),
+    /// Two vectors in the format of weights.
+    Pair(TowerSize),
 }
 
 /// Layers that stand in a tower so many times.

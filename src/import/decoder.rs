@@ -277,6 +277,11 @@ fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Result<u64, I
         file.implied("intermediate_size", &width, "expansion_ratio × hidden_size.");
         return Ok(width);
     }
+    if let InnerWidth::Multiple((key, default)) = kind.inner {
+        let width = hidden.saturating_mul(file.size_or(&[key], MAX_SIZE, default)?);
+        file.implied("intermediate_size", &width, "A multiple of hidden_size.");
+        return Ok(width);
+    }
     if let InnerWidth::Factor(default) = kind.inner {
         let width = super::states::multiple(file, "ffn_proj_factor", default, hidden);
         file.without_effect(&["ffn_proj_factor", "ffn_round_up_to_multiple_of"]);
@@ -290,7 +295,7 @@ fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Result<u64, I
             file.tell("inner_width", &(both / 2), How::Derived, "Gate and up are each half as wide as the file says.");
             return Ok((both / 2).max(1));
         }
-        InnerWidth::Factor(_) | InnerWidth::FourTimes | InnerWidth::RatioOrFourTimes => {
+        InnerWidth::Factor(_) | InnerWidth::Multiple(_) | InnerWidth::FourTimes | InnerWidth::RatioOrFourTimes => {
             file.implied("intermediate_size", &four_times, "4 × hidden_size.");
             return Ok(four_times);
         }

@@ -7,7 +7,7 @@ use super::ImportError;
 use super::reader::{MAX_POSITIONS, MAX_SIZE, Reader, whole};
 use super::value::{Object, Value};
 use crate::config::{EmbeddedParts, Encoder, ModelConfig, OWN_SIZES};
-use crate::models::{FamilySpec, OwnSizes, Rest};
+use crate::models::{COUNTED_SIZES, FamilySpec, OwnSizes, Rest};
 
 /// The facts that encoders alone have.
 pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
@@ -18,13 +18,12 @@ pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
     let embedding = kind.embedding_size.map(|(key, default)| own_size(file, key, default)).transpose()?;
     let embedding_size = embedding.filter(|width| *width != config.hidden_size).unwrap_or(0);
     let mut encoder = Encoder { is_decoder, type_vocab_size, embedding_size, ..own };
-    for (size, (key, default)) in encoder.own.iter_mut().zip(kind.own_sizes) {
-        *size = own_size(file, key, *default)?;
-    }
+    let own = super::own_groups::sizes(file, kind, config.num_hidden_layers)?;
+    encoder.own.iter_mut().zip(own).for_each(|(size, own)| *size = own);
     match kind.own_rule {
         OwnSizes::Stated => {}
         OwnSizes::Rest(rest) | OwnSizes::RestOfFile(rest) => {
-            let parameters = counted_alone(file, kind, rest, config, &encoder)?;
+            let parameters = counted_alone(file, kind, rest, config, &own)?;
             if let Some(last) = encoder.own.last_mut() {
                 *last = parameters;
             }
@@ -48,7 +47,7 @@ fn counted_alone(
     kind: &FamilySpec,
     rest: Rest,
     config: &ModelConfig,
-    encoder: &Encoder,
+    own: &[u64; COUNTED_SIZES],
 ) -> Result<u64, ImportError> {
     const KEY: &str = "further_parameters";
     let of_file = matches!(kind.own_rule, OwnSizes::RestOfFile(_));
@@ -59,9 +58,15 @@ fn counted_alone(
     let seen = RefCell::new(BTreeSet::new());
     let said = |key: &str, word: &str| {
         seen.borrow_mut().insert(if key.is_empty() { word } else { key }.split('.').next().unwrap_or_default().to_owned());
-        if key.is_empty() { number(keys.get(word)?) } else { said(within(keys, key)?, word, layers) }
+        match (key.split_once('&'), word.split_once('&')) {
+            (Some((key, second)), Some((word, other))) => {
+                both([within(keys, key)?, within(keys, second)?], [word, other], layers)
+            }
+            _ if key.is_empty() => number(keys.get(word)?),
+            _ => said(within(keys, key)?, word, layers),
+        }
     };
-    let parameters = rest(config, &encoder.own, &said);
+    let parameters = rest(config, own, &said);
     file.done_with(&["layer_types", "indexer_types"]);
     layers_by_rate(file, kind, layers);
     if of_file {
@@ -101,22 +106,31 @@ fn layers_by_rate(file: &mut Reader<'_>, kind: &FamilySpec, layers: usize) {
     file.asks("layer_types", Value::List(words.collect()), true);
 }
 
-/// How often a list says a word or a number in its first places, one for each layer, or how long it is where no word is asked for; of a
-/// group of keys, the number under one of them.
+/// How often a list says a word or a number in its first places, one for each layer, or, behind `^`, in the first alone, or how long it
+/// is where no word is asked for; of a group of keys, the number under one of them.
 fn said(value: &Value, word: &str, layers: usize) -> Option<u64> {
     match value {
         Value::List(words) if word.is_empty() => u64::try_from(words.len()).ok(),
         Value::List(words) => {
+            let (word, places) = word.strip_prefix('^').map_or((word, layers), |first| (first, 1));
             let is_it = |own: &&Value| match own {
                 Value::Text(own) => own == word,
                 Value::Whole(own) => own.to_string() == word,
                 _ => false,
             };
-            u64::try_from(words.iter().take(layers).filter(is_it).count()).ok()
+            u64::try_from(words.iter().take(places).filter(is_it).count()).ok()
         }
         Value::Object(group) => number(group.get(word)?),
         _ => None,
     }
+}
+
+/// How often two lists say their words in the same place.
+fn both(lists: [&Value; 2], words: [&str; 2], layers: usize) -> Option<u64> {
+    let [Value::List(first), Value::List(second)] = lists else { return None };
+    let is = |item: &Value, word: &str| matches!(item, Value::Text(own) if own == word);
+    let pairs = first.iter().zip(second).take(layers).filter(|(one, other)| is(one, words[0]) && is(other, words[1]));
+    u64::try_from(pairs.count()).ok()
 }
 
 /// Rows of the table of token types. Kinds without types do not look at the key; others may say by 0 that there are none.
@@ -184,9 +198,14 @@ fn words(file: &mut Reader<'_>, key: &'static str) -> String {
     text
 }
 
-/// A size that a family's own modules know; null says that there is none.
+/// A size that a family's own modules know; null says that there is none, and yes and no are 1 and 0.
 pub(super) fn own_size(file: &mut Reader<'_>, key: &'static str, default: u64) -> Result<u64, ImportError> {
-    if file.peek(key).is_none() && (default == 0 || file.has(key)) {
+    if let Some(Value::Bool(yes)) = file.peek(key) {
+        file.done_with(&[key]);
+        return Ok(u64::from(*yes));
+    }
+    let none = file.peek(key).is_none_or(|size| default == 0 && *size == Value::Whole(0));
+    if none && (default == 0 || file.has(key)) {
         file.without_effect(&[key]);
         file.asks(key, Value::Null, file.has(key));
         return Ok(0);

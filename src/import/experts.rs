@@ -166,6 +166,13 @@ fn width(file: &mut Reader<'_>, experts: &Experts, inner: u64) -> Result<u64, Im
 
 /// Experts that every token goes through.
 fn per_token(file: &mut Reader<'_>, experts: Experts) -> Result<u64, ImportError> {
+    if experts.as_published && PER_TOKEN.iter().all(|key| file.peek(key).is_none()) {
+        file.without_effect(PER_TOKEN);
+        file.asks("num_experts_per_tok", Value::Whole(experts.per_token), false);
+        let note = "The library has no default: as in the published files of this kind.";
+        file.tell("num_experts_per_tok", &experts.per_token, How::Assumed, note);
+        return Ok(experts.per_token);
+    }
     if !experts.always {
         return file.size_or(PER_TOKEN, MAX_SIZE, experts.per_token);
     }
@@ -195,6 +202,10 @@ fn shared_width(file: &mut Reader<'_>, experts: &Experts, width: u64) -> Result<
         file.without_effect(&one);
         return Ok(stated);
     }
+    let width = match experts.one_shared {
+        Some((key, default)) => file.size_or(&[key], MAX_SIZE, default)?,
+        None => width,
+    };
     let stated = keys.iter().find(|key| file.has(key));
     let count = match stated.and_then(|key| file.peek(key)) {
         Some(Value::Whole(0)) => 0,

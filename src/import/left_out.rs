@@ -15,7 +15,7 @@ pub struct LeftOut {
 }
 
 /// Keys that show a part beside the text, and the words for it.
-const PARTS: [(&str, &str); 22] = [
+const PARTS: [(&str, &str); 24] = [
     ("vision_config", "vision tower"),
     ("visual", "vision tower"),
     ("visual_depth", "vision tower"),
@@ -33,6 +33,8 @@ const PARTS: [(&str, &str); 22] = [
     ("vision_lora", "adapters for images and sound"),
     ("speech_config", "speech tower"),
     ("talker_config", "speech output"),
+    ("depth_decoder_config", "decoder of sound"),
+    ("codec_config", "coder of sound"),
     ("num_nextn_predict_layers", MTP),
     ("num_mtp_layers", MTP),
     ("num_mtp_modules", MTP),

@@ -19,6 +19,7 @@ mod layers;
 mod left_out;
 mod only;
 pub mod oom;
+mod own_groups;
 mod quantization;
 mod reader;
 mod refuse;
@@ -152,10 +153,12 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     refuse::not_modelled(&model_type, &file)?;
     refuse::not_modelled(&model_type, &base)?;
     tower::beside(&mut base, &file);
-    let mut reader = Reader::new(&base, nested.map(|_| &file));
     let by_name = models::of(&model_type).map(|kind| by_class(&base, kind));
     let other = by_name.and_then(|kind| by_key(&base, kind));
     let listed = other.or(by_name).copied();
+    without_parts_of_others(&mut base, listed.as_ref());
+    opened_within(&mut base, listed.as_ref());
+    let mut reader = Reader::new(&base, nested.map(|_| &file));
     if listed.is_none() && !as_generic {
         return Err(ImportError::UnknownKind { model_type: value::shortened(&model_type) });
     }
@@ -208,6 +211,26 @@ fn with_parts(file: &Object) -> Object {
         }
     }
     keys
+}
+
+/// Puts the keys of the group that holds a kind's sizes in its place; what the file itself says stays.
+fn opened_within(file: &mut Object, kind: Option<&FamilySpec>) {
+    let Some(group) = kind.map(|kind| kind.within).filter(|group| !group.is_empty()) else { return };
+    if let Some(Value::Object(inner)) = file.remove(group) {
+        for (key, value) in inner {
+            file.entry(key).or_insert(value);
+        }
+    }
+}
+
+/// Takes out groups of keys that describe parts which the file's class does not have.
+fn without_parts_of_others(file: &mut Object, kind: Option<&FamilySpec>) {
+    let Some((class, groups)) = kind.map(|kind| kind.alone) else { return };
+    if value::class_of(file.get("architectures")).is_some_and(|stated| stated.strip_suffix("ForCausalLM") == Some(class)) {
+        for group in groups {
+            file.remove(*group);
+        }
+    }
 }
 
 /// The kind of the class under `architectures`, where that is another listed one than `kind`: servers run the class, and files of the wild

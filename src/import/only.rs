@@ -31,6 +31,12 @@ fn written(value: &Value) -> String {
         Value::Bool(yes) => yes.to_string(),
         Value::Whole(number) => number.to_string(),
         Value::OtherNumber(text) | Value::Text(text) => super::value::shortened(text),
+        Value::List(items) if counts_up(items) => "0, 1, 2, …".to_owned(),
         Value::List(_) | Value::Object(_) => String::new(),
     }
+}
+
+/// True for a list of the numbers from 0 on.
+fn counts_up(items: &[Value]) -> bool {
+    !items.is_empty() && (0..).zip(items).all(|(number, item)| *item == Value::Whole(number))
 }

@@ -143,12 +143,24 @@ fn simple(default: TowerDefault, value: &Value) -> Option<Value> {
             let times = words.iter().filter(|item| matches!(item, Value::Text(text) if text == word)).count();
             u64::try_from(times).ok().map(Value::Whole)
         }
+        (TowerDefault::Sum { of, members, .. }, Value::Object(groups)) if u64::try_from(groups.len()) == Ok(members) => {
+            let number = |group: &Value| match group {
+                Value::Object(group) => match group.get(of) {
+                    Some(Value::Whole(number)) => Some(*number),
+                    _ => None,
+                },
+                _ => None,
+            };
+            groups.values().map(number).sum::<Option<u64>>().map(Value::Whole)
+        }
         (TowerDefault::Doubling(_), Value::List(widths)) => {
             let twice =
                 |pair: &[Value]| matches!(pair, [Value::Whole(one), Value::Whole(next)] if one.checked_mul(2) == Some(*next));
             widths.first().filter(|_| widths.windows(2).all(twice)).cloned()
         }
-        (TowerDefault::Is(_) | TowerDefault::May(_), Value::OtherNumber(_)) => None,
+        (TowerDefault::Sum { .. }, Value::Object(_)) | (TowerDefault::Is(_) | TowerDefault::May(_), Value::OtherNumber(_)) => {
+            None
+        }
         (TowerDefault::Is(_), Value::List(sides)) => match sides.as_slice() {
             [first @ Value::Whole(_), others @ ..] if others.iter().all(|other| other == first) => Some(first.clone()),
             _ => None,
@@ -238,6 +250,7 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
             | TowerDefault::May(_)
             | TowerDefault::Second(_)
             | TowerDefault::Doubling(_)
+            | TowerDefault::Sum { .. }
             | TowerDefault::Times(..),
             Some(value),
         ) => whole(key, value, MAX_SIZE)?,
@@ -253,6 +266,7 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
             | TowerDefault::OneOver(number)
             | TowerDefault::Second(number)
             | TowerDefault::Doubling(number)
+            | TowerDefault::Sum { default: number, .. }
             | TowerDefault::Times(_, number),
             None,
         ) => number,

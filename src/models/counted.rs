@@ -1,9 +1,18 @@
 //! Parameters of parts that several kinds have, for kinds of which these are counted alone.
 
-use crate::config::{ModelConfig, OWN_SIZES};
+use super::keys::COUNTED_SIZES;
+use crate::config::ModelConfig;
 
 /// Sizes of a family's own.
-pub(super) type Own = [u64; OWN_SIZES];
+pub(super) type Own = [u64; COUNTED_SIZES];
+/// A size that no file states and that follows from others.
+pub(super) const UNSTATED: u64 = u64::MAX;
+
+/// What a file states, else that.
+pub(super) fn or(stated: u64, otherwise: u64) -> u64 {
+    if stated == UNSTATED { otherwise } else { stated }
+}
+
 /// How often the list under a key says a word, or what a group of keys says under it.
 pub(super) type Said<'a> = &'a dyn Fn(&str, &str) -> Option<u64>;
 /// The architecture that is counted.

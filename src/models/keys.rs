@@ -1,6 +1,6 @@
 //! How files state what only some families have: key/value heads, inner widths, states, layers with other heads.
 
-use crate::config::{MixerKind, ModelConfig, OWN_SIZES};
+use crate::config::{MixerKind, ModelConfig};
 
 /// A size of a file, with the library's default.
 pub(crate) type Key = (&'static str, u64);
@@ -90,10 +90,13 @@ pub(crate) enum KeyValueHeads {
     OneOrAllInOldDecoder,
 }
 
+/// How many sizes of its own a family may have whose further parameters are counted alone.
+pub(crate) const COUNTED_SIZES: usize = 32;
+
 /// The number of parameters beside embedding, head, norms and feed-forward layers: of an architecture, the sizes of its own, and how often
 /// the list under a key says a word (no word: how long it is), or what a group of keys says under it (the file itself is the group without
-/// a name).
-pub(crate) type Rest = fn(&ModelConfig, &[u64; OWN_SIZES], &dyn Fn(&str, &str) -> Option<u64>) -> u64;
+/// a name). `one&other` are two lists that say two words in the same place, `^word` is the first place alone.
+pub(crate) type Rest = fn(&ModelConfig, &[u64; COUNTED_SIZES], &dyn Fn(&str, &str) -> Option<u64>) -> u64;
 
 /// How files state the sizes that a family's own modules alone know.
 #[derive(Clone, Copy, Debug)]
@@ -127,6 +130,8 @@ pub(crate) enum InnerWidth {
     HalfOf(&'static [&'static str]),
     /// As a multiple of the hidden size (`expansion_ratio`), else it is four times that.
     RatioOrFourTimes,
+    /// As a multiple of the hidden size under that key, with the library's default.
+    Multiple(Key),
     /// As a factor on the hidden size, rounded up to whole 64s (`ffn_proj_factor`).
     Factor(f64),
 }

@@ -126,6 +126,8 @@ pub(crate) enum Norms {
 pub(crate) struct Experts {
     pub count: u64,
     pub per_token: u64,
+    /// The library has no default for that: it is the number of the published files.
+    pub as_published: bool,
     /// The router picks so many whatever the file says.
     pub always: bool,
     /// A single expert is a dense layer.
@@ -144,6 +146,8 @@ pub(crate) struct Experts {
     pub shared: u64,
     /// Inner width of one shared expert, where it has a key of its own; 0: none.
     pub shared_width: u64,
+    /// The key of one shared expert's inner width, where it is not that of the others, with the library's default.
+    pub one_shared: Option<(&'static str, u64)>,
     /// Files may state shared experts although the library takes none.
     pub may_share: bool,
     /// Keys that say which layers have experts.
@@ -165,6 +169,7 @@ impl Experts {
         Self {
             count,
             per_token,
+            as_published: false,
             always: false,
             dense_if_one: false,
             only_if: None,
@@ -174,6 +179,7 @@ impl Experts {
             first_of_two: false,
             shared: 0,
             shared_width: 0,
+            one_shared: None,
             may_share: false,
             chosen_by: &[],
             shared_gate: false,
@@ -277,6 +283,9 @@ pub(crate) struct FamilySpec {
     pub embedding_size: Option<(&'static str, u64)>,
     /// Keys of the sizes that the family's own modules alone know, with the library's defaults.
     pub own_sizes: &'static [(&'static str, u64)],
+    /// Groups of keys, and lists, of which some members are such sizes, behind those: a member of a group, the number of items of a list
+    /// under no name, or how often it has one.
+    pub own_groups: &'static [(&'static str, &'static [(&'static str, u64)])],
     /// How files state these sizes.
     pub own_rule: OwnSizes,
     /// Words of layers by the rates at which files say that they compress keys (`compress_ratios`).
@@ -307,6 +316,10 @@ pub(crate) struct FamilySpec {
     pub always_left_out: &'static [&'static str],
     /// Its own class holds the layers that predict further tokens, which the classes of other kinds leave in the checkpoint.
     pub predicts_further: bool,
+    /// The group of keys that its sizes stand in, where that is no part for text with a kind of its own; empty: the file itself.
+    pub within: &'static str,
+    /// A class that its files may name, and the groups of keys that describe parts which that class does not have.
+    pub alone: (&'static str, &'static [&'static str]),
     /// How llama.cpp's files write this kind, where they do.
     pub gguf: Option<Gguf>,
     /// The key of dense layers' inner width where `intermediate_size` is that of experts, with the library's default; 0: as experts.
@@ -382,6 +395,7 @@ impl FamilySpec {
         encoder: None,
         embedding_size: None,
         own_sizes: &[],
+        own_groups: &[],
         own_rule: OwnSizes::Stated,
         layers_by_rate: &[],
         experts: None,
@@ -400,6 +414,8 @@ impl FamilySpec {
         never_counted: &[],
         always_left_out: &[],
         predicts_further: false,
+        within: "",
+        alone: ("", &[]),
         gguf: None,
         dense_inner: None,
         moves_norms_and_narrows_embedding: false,

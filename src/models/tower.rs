@@ -52,6 +52,8 @@ pub(crate) enum TowerDefault {
     Count(u64),
     /// How often a list has that word.
     Times(&'static str, u64),
+    /// Groups in a group, so many of them: the sum of a number that each has.
+    Sum { of: &'static str, members: u64, default: u64 },
     /// The first member of a list of which each is twice the one before.
     Doubling(u64),
     /// The second member of a list of two.

@@ -19,6 +19,7 @@ mod models {
     mod catalog_queries;
     mod checkpoint;
     mod corpus;
+    mod counted;
     mod encoder;
     mod hub;
     mod hybrid;

@@ -22,7 +22,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
         shared: 2,
         chosen_by: FROM_FIRST,
         norm_topk: Flag::Key("norm_topk_prob", false),
-        ..Experts::of(64, 0)
+        as_published: true,
+        ..Experts::of(64, 6)
     }),
     ..super::deepseek_v3::FAMILY
 };

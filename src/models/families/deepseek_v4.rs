@@ -14,7 +14,7 @@ fn compressed(model: &Counted, said: Said<'_>) -> [u64; 2] {
 }
 
 /// Attention with sinks, compressors, indexers, and what mixes the streams: before each half, and behind the last layer.
-fn rest(model: &Counted, [rank, groups, narrow, heads, width, streams, _]: &Own, said: Said<'_>) -> u64 {
+fn rest(model: &Counted, [rank, groups, narrow, heads, width, streams, ..]: &Own, said: Said<'_>) -> u64 {
     let (h, a, d) = (model.hidden_size, model.num_attention_heads, model.head_dim);
     let queries = h * rank + rank + rank * a * d;
     let output = a * d * narrow + groups * narrow * h;

@@ -1,11 +1,11 @@
-//! `mistral3` and `lighton_ocr` (transformers 5.23): normed patches, merged by a matrix, through two more.
+//! `mistral3`, `lighton_ocr` and `mistral_large4` (transformers 5.23): normed patches, merged by a matrix, through two more.
 
 use super::llava::{BIASES, MATRICES, follow as side_by_side};
 use crate::models::tower_prelude::*;
 
 /// `mistral3`.
 pub const PROJECTOR: TowerSpec = TowerSpec {
-    names: &["mistral3", "lighton_ocr"],
+    names: &["mistral3", "lighton_ocr", "mistral_large4"],
     tower: "pixtral",
     keys: &[
         TowerKey { size: Fed, key: "vision_feature_layer", default: TowerDefault::Count(1) },

@@ -6,9 +6,9 @@ use crate::models::tower_prelude::*;
 const HEIGHT: TowerSize = Own1;
 const WIDTH: TowerSize = Own2;
 
-/// `muse_glimmer_vision`. Images have three channels.
+/// `muse_glimmer_vision` and `muse_spark_vision`. Images have three channels.
 pub const TOWER: TowerSpec = TowerSpec {
-    names: &["muse_glimmer_vision"],
+    names: &["muse_glimmer_vision", "muse_spark_vision"],
     keys: &[
         stated(Heads, "vision_config.num_attention_heads", 16),
         stated(Hidden, "vision_config.hidden_size", 1536),

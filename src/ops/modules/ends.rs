@@ -350,7 +350,7 @@ impl Ends {
         let again = self.two_tables || self.modules.registers_spare_frequencies;
         let streams = self.streams.iter().flat_map(|streams| streams.buffers(tape));
         let positions = self.buffers_of_positions(tape);
-        let tower = self.tower.iter().flat_map(|tower| super::tower::buffers(tape, tower));
+        let tower = self.tower.iter().flat_map(|tower| super::tower::buffers(tape, tower, self.received));
         let pixels = self.sight.iter().flat_map(|sight| sight.inputs(tape));
         let [first, second] = [self.forms.rotary[2], self.forms.sliding_rotary[2]];
         let again = again.then(|| rotary(second)).flatten();

@@ -212,11 +212,33 @@ CASES += [
     ("cpmant", dict(hidden_size=256, num_attention_heads=4, dim_head=32, dim_ff=512, num_hidden_layers=3, vocab_size=1000, prompt_length=8)), ("xlnet", dict(d_model=256, n_layer=3, n_head=4, d_inner=512, vocab_size=1000)),
     ("ctrl", dict(n_embd=256, dff=512, n_layer=3, n_head=4, vocab_size=1000)), ("xglm", dict(d_model=256, ffn_dim=512, num_layers=3, attention_heads=4, vocab_size=1000)), ("openai-gpt", dict(n_embd=256, n_layer=3, n_head=4, vocab_size=1000, n_positions=128)),
 ]
+CASES += [
+    ("gpt_neox_japanese", dict(hidden_size=256, num_hidden_layers=3, num_attention_heads=4, vocab_size=1000, intermediate_multiple_size=3, tie_word_embeddings=False)),
+    ("zaya", dict(hidden_size=256, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, head_dim=32, moe_intermediate_size=128, num_experts=4, router_hidden_size=48, cca_time0=3, cca_time1=4, attention_bias=True, lm_head_bias=True, tie_word_embeddings=False, vocab_size=1000)),
+    ("inkling_text", dict(SMALL, num_key_value_heads=2, head_dim=32, moe_intermediate_size=64, n_routed_experts=8, n_shared_experts=1, num_experts_per_tok=2, d_rel=8, rel_extent=64, conv_kernel_size=3, sliding_window_size=32, swa_head_dim=48, swa_num_attention_heads=6, swa_num_key_value_heads=3, layer_types=["hybrid", "hybrid_sliding", "hybrid_sliding", "hybrid"], mlp_layer_types=["dense", "sparse", "sparse", "sparse"])),
+    ("inkling2_text", dict(hidden_size=256, num_hidden_layers=7, num_attention_heads=4, num_key_value_heads=2, head_dim=32, moe_intermediate_size=64, n_routed_experts=8, num_experts_per_tok=2, d_rel=8, rel_extent=64, conv_kernel_size=3, sliding_window_size=32, swa_head_dim=48, swa_num_attention_heads=6, swa_num_key_value_heads=3, vocab_size=1000)),
+    ("inkling2_text", dict(hidden_size=256, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, head_dim=32, moe_intermediate_size=64, n_routed_experts=8, num_experts_per_tok=2, swa_num_attention_heads=4, layer_types=["hybrid", "hybrid_sliding", "hybrid"], vocab_size=1000)),
+    ("dots3_note_text", dict(NARROW, pad_token_id=0, num_key_value_heads=4, v_head_dim=24, num_hidden_layers=7, index_n_heads=8, index_head_dim=32, n_shared_experts=2, shared_experts_intermediate_size=96, attention_bias=True)),
+    ("dots3_note_text", dict(NARROW, pad_token_id=0, num_key_value_heads=4, num_hidden_layers=4, layer_types=["indexed_attention", "sliding_attention", "indexed_attention", "sliding_attention"], mlp_layer_types=["sparse", "dense", "sparse", "sparse"], per_layer_config={"1": dict(num_attention_heads=2, num_key_value_heads=2, kv_lora_rank=48, head_dim=80, qk_nope_head_dim=64, v_head_dim=40), "3": dict(num_attention_heads=2, num_key_value_heads=2, kv_lora_rank=48, head_dim=80, qk_nope_head_dim=64, v_head_dim=40)})),
+    ("hrm_text", dict(hidden_size=256, intermediate_size=512, num_layers_per_stack=2, num_attention_heads=4, head_dim=48, attention_bias=True, mlp_bias=True, vocab_size=1000)),
+    ("muse_spark_text", dict(num_hidden_layers=2, moe_hidden_size=128, vocab_size=1000)),
+    ("mistral_large4_text", dict(SMALL, num_key_value_heads=4, moe_intermediate_size=128, n_routed_experts=8, num_experts_per_tok=2, kv_lora_rank=64, qk_rope_head_dim=16, qk_nope_head_dim=32, v_head_dim=40, index_n_heads=4, index_head_dim=48)),
+    ("glm5_next_text", dict(NARROW, pad_token_id=0, num_hidden_layers=9, qk_rope_head_dim=0, num_key_value_heads=4, linear_num_heads=3, linear_head_dim=32, hc_mult=2, tie_word_embeddings=False)),
+    ("kosmos_2_5_text_model", dict(embed_dim=256, ffn_dim=512, layers=3, attention_heads=4, vocab_size=1000, tie_word_embeddings=True)),
+    ("voxtral_realtime_text", dict(SMALL, num_key_value_heads=2, head_dim=48, tie_word_embeddings=True)),
+    ("kyutai_speech_to_text", dict(hidden_size=256, ffn_dim=512, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, head_dim=48, vocab_size=1000, num_codebooks=4, codebook_vocab_size=65, audio_pad_token_id=64, audio_bos_token_id=63)),
+    ("blt", dict(vocab_size=300, cross_attn_k=3, encoder_hash_byte_group_size=[3, 4], encoder_hash_byte_group_vocab=500, encoder_hash_byte_group_nb_functions=2, encoder_config=dict(hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, cross_attn_k=3, cross_attn_all_layers=True, hidden_size_global=256), global_config=dict(hidden_size=256, intermediate_size=320, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2), decoder_config=dict(hidden_size=128, intermediate_size=192, num_hidden_layers=2, num_attention_heads=4, cross_attn_k=3, cross_attn_all_layers=False, hidden_size_global=256), patcher_config=dict(hidden_size=96, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4))),
+    ("moshi", dict(hidden_size=256, ffn_dim=512, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, head_dim=48, vocab_size=1000, architectures=["MoshiForCausalLM"])),
+]
+SPEECH = ["voxtral_realtime", "kyutai_speech_to_text"]
 # Parts for text that have no class of their own: the kind of the whole model, and its parts beside the text.
 OF_WHOLE = {
     "qwen3_omni_moe_text": ("qwen3_omni_moe_thinker", ["model.audio_tower", "model.visual"]), "paddleocr_vl_text": ("paddleocr_vl", ["model.visual", "model.projector"]), "glm_ocr_text": ("glm_ocr", ["model.visual"]),
     "cosmos3_edge_text": ("cosmos3_edge", ["model.visual", "model.projector"]), "step3p5": ("step3p7", ["model.vision_model", "model.multi_modal_projector"]),
     "muse_glimmer_text": ("muse_glimmer", ["model.vision_tower", "model.vision_adapter", "model.vision_projection"]), "qwen3_vl_moe_text": ("qwen3_vl_moe", ["model.visual"]),
+    "muse_spark_text": ("muse_spark", ["model.vision_tower", "model.vision_adapter", "model.vision_projection", "model.audio_tower"]), "mistral_large4_text": ("mistral_large4", ["model.vision_tower", "model.multi_modal_projector"]),
+    "glm5_next_text": ("glm5_next", ["model.visual"]), "kosmos_2_5_text_model": ("kosmos-2.5", ["vision_model", "image_to_text_projection"]),
+    "voxtral_realtime_text": ("voxtral_realtime", ["model.audio_tower", "model.multi_modal_projector"]), "kyutai_speech_to_text": ("kyutai_speech_to_text", ["codec_model"]),
 }
 
 
@@ -224,9 +246,11 @@ def built(kind, keys):
     """The model of a file; of a kind that is only ever a part for text, that part and the head of the whole model."""
     if kind in OF_WHOLE:
         whole, parts = OF_WHOLE[kind]
-        model = transformers.AutoModelForImageTextToText.from_config(CONFIG_MAPPING[whole](text_config=dict(keys), tie_word_embeddings=keys.get("tie_word_embeddings", False)))
+        around = dict(keys) if kind == whole else dict(text_config=dict(keys), tie_word_embeddings=keys.get("tie_word_embeddings", False))
+        of = transformers.AutoModelForSpeechSeq2Seq if whole in SPEECH else transformers.AutoModelForImageTextToText
+        model = of.from_config(CONFIG_MAPPING[whole](**around))
         for part in parts:
-            inside, name = part.rsplit(".", 1)
+            inside, _, name = part.rpartition(".")
             delattr(model.get_submodule(inside), name)
         return model
     if kind.endswith("_vl_text") and kind not in CAUSAL:

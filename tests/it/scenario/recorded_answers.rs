@@ -374,6 +374,20 @@ const CHOICES_SINCE: &[&str] = &[
     "mx=wkv",
     "mx=mlstm",
     "fam=counted",
+    "fam=gpt-neox-japanese",
+    "fam=zaya",
+    "fam=inkling",
+    "fam=inkling2",
+    "fam=dots3-note",
+    "fam=hrm-text",
+    "fam=muse-spark",
+    "fam=mistral-large-4",
+    "fam=glm5-next",
+    "fam=kosmos-2-5",
+    "fam=moshi",
+    "fam=voxtral-realtime",
+    "fam=kyutai-stt",
+    "fam=blt",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left

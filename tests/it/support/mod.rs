@@ -203,9 +203,10 @@ fn tower_parameters(tower: &Tower) -> u64 {
 /// One layer: whichever of attention, state and feed-forward it has, with a norm for each half that is there.
 fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
     let Some(hybrid) = &config.hybrid else {
-        let counted = config.family.modules().encoder.counts_attention;
-        let attention = if counted { 0 } else { attention_parameters(config) };
-        return attention + feed_forward_parameters(config, layer) + config.norms_per_block * norm;
+        let counted = &config.family.modules().encoder;
+        let attention = if counted.counts_attention { 0 } else { attention_parameters(config) };
+        let feed_forward = if counted.counts_feed_forward { 0 } else { feed_forward_parameters(config, layer) };
+        return attention + feed_forward + config.norms_per_block * norm;
     };
     let (mut total, mut halves) = (0, [false; 2]);
     if hybrid.attention_layers.contains(layer) {
@@ -289,7 +290,7 @@ fn norm_parameters(config: &ModelConfig) -> u64 {
         (Normalization::LayerNorm, "modernbert" | "modernbert-decoder") => config.hidden_size,
         (Normalization::LayerNorm, _) => 2 * config.hidden_size,
         // Without a scale.
-        (Normalization::RmsNorm, "nanochat") => 0,
+        (Normalization::RmsNorm, "nanochat" | "hrm_text") => 0,
         (Normalization::RmsNorm, _) => config.hidden_size,
     }
 }

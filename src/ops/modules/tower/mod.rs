@@ -127,8 +127,8 @@ fn declare_layer(build: &Build<'_>, layer: &TowerLayer, sizes: &TowerSizes) {
     }
 }
 
-/// Buffers that tower and projector keep beside their parameters.
-pub(super) fn buffers<'t>(tape: &'t Tape, tower: &Tower) -> Vec<Var<'t>> {
+/// Buffers that tower and projector keep beside their parameters; `format` is that of weights.
+pub(super) fn buffers<'t>(tape: &'t Tape, tower: &Tower, format: DType) -> Vec<Var<'t>> {
     let dim = |size: TowerSize| Dim(size.name(), tower.sizes.get(size));
     let all = tower.modules.buffers.iter().chain(tower.projector.buffers);
     all.flat_map(|buffer| match *buffer {
@@ -141,6 +141,9 @@ pub(super) fn buffers<'t>(tape: &'t Tape, tower: &Tower) -> Vec<Var<'t>> {
         TowerBuffer::Factors(rows, width) => {
             vec![tape.constant("factors of patches", tape.form([dim(rows), dim(width)]), DType::Int64)]
         }
+        TowerBuffer::Pair(width) => ["mean of each number", "deviation of each number"]
+            .map(|name| tape.constant(name, tape.form([dim(width)]), format))
+            .to_vec(),
         TowerBuffer::Table(rows, width) => vec![tape.constant("table of patches", tape.form([dim(rows), dim(width)]), FP32)],
     })
     .collect()

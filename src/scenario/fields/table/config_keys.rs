@@ -274,4 +274,58 @@ fields! { $
     UseSandwichNorm("use-sandwich-norm", "use_sandwich_norm", "Norms behind each half").flag().of_file(),
     /// Parameters beside embedding, head, norms and feed-forward layers, of kinds of which these are counted alone.
     FurtherParameters("further-parameters", "further_parameters", "Further parameters").whole(0..=100_000_000_000_000).step(1).of_file(),
+    /// Layers whose attention has another shape: how many, then their sizes, with bars between.
+    PerLayerConfig("per-layer-config", "per_layer_config", "Layers of another shape").text(80).of_file(),
+    /// Inner width of one shared expert.
+    OneSharedWidth("shared-experts-intermediate-size", "shared_experts_intermediate_size", "Width of a shared expert").whole(1..=SIZE).step(1).of_file(),
+    /// Heads of layers that keep a state.
+    LinearHeads("linear-num-heads", "linear_num_heads", "Heads of the state").whole(1..=SIZE).step(1).of_file(),
+    /// Width of a head in layers that keep a state.
+    LinearHeadDim("linear-head-dim", "linear_head_dim", "Head size of the state").whole(1..=SIZE).step(1).of_file(),
+    /// Keys that an indexer pools into one.
+    IndexKpool("index-kpool", "index_kpool", "Pooled keys").whole(1..=SIZE).step(1).of_file(),
+    /// Inner width of feed-forward layers by the hidden size.
+    InnerMultiple("intermediate-multiple-size", "intermediate_multiple_size", "Inner width by width").whole(1..=SIZE).step(1).of_file(),
+    /// Layers of each stack; a layer runs several times.
+    LayersPerStack("num-layers-per-stack", "num_layers_per_stack", "Layers of a stack").whole(1..=SIZE).step(1).of_file(),
+    /// Width of what a head makes relative positions of.
+    RelativeWidth("d-rel", "d_rel", "Width of relative positions").whole(1..=SIZE).step(1).of_file(),
+    /// Distances that have a relative position, in layers that see the whole text.
+    RelativeExtent("rel-extent", "rel_extent", "Farthest relative position").whole(1..=SIZE).step(1).of_file(),
+    /// Tokens that a query sees in layers with a window.
+    SlidingWindowSize("sliding-window-size", "sliding_window_size", "Window").whole(1..=SIZE).step(1).of_file(),
+    /// Books of sounds whose entries a moment of sound names.
+    NumCodebooks("num-codebooks", "num_codebooks", "Books of sounds").whole(1..=SIZE).step(1).of_file(),
+    /// Rows of the embedding for each book of sounds.
+    CodebookRows("codebook-vocab-size", "codebook_vocab_size", "Sounds of a book").whole(1..=SIZE).step(1).of_file(),
+    /// How many layers rotate queries and keys.
+    NoRopeLayers("no-rope-layers", "no_rope_layers", "Layers that rotate").text(80).of_file(),
+    /// Width that experts read and make, between two projections.
+    MoeHidden("moe-hidden-size", "moe_hidden_size", "Width of experts' input").whole(1..=SIZE).step(1).of_file(),
+    /// Tokens that the convolution over each column sees.
+    CcaTime0("cca-time0", "cca_time0", "Tokens of the first convolution").whole(1..=SIZE).step(1).of_file(),
+    /// Tokens that the convolution over each head sees.
+    CcaTime1("cca-time1", "cca_time1", "Tokens of the second convolution").whole(1..=SIZE).step(1).of_file(),
+    /// Width of a router's layers.
+    RouterHidden("router-hidden-size", "router_hidden_size", "Width of routers").whole(1..=SIZE).step(1).of_file(),
+    /// Width of the transformer over patches.
+    GlobalWidth("hidden-size-global", "hidden_size_global", "Width of the large part").whole(1..=SIZE).step(1).of_file(),
+    /// Every layer of the decoder attends to patches, or the first alone.
+    CrossAllLayers("cross-attn-all-layers", "cross_attn_all_layers", "Every layer attends across").flag().of_file(),
+    /// Parts that a patch is handed on in.
+    CrossParts("cross-attn-k", "cross_attn_k", "Parts of a patch").whole(1..=SIZE).step(1).of_file(),
+    /// Rows of the embedding of groups of bytes.
+    HashRows("encoder-hash-byte-group-vocab", "encoder_hash_byte_group_vocab", "Rows for groups of bytes").whole(1..=SIZE).step(1).of_file(),
+    /// How often a group of bytes is embedded.
+    HashFunctions("encoder-hash-byte-group-nb-functions", "encoder_hash_byte_group_nb_functions", "Embeddings of a group of bytes").whole(1..=SIZE).step(1).of_file(),
+    /// How many lengths groups of bytes have.
+    HashGroups("encoder-hash-byte-group-size", "encoder_hash_byte_group_size", "Lengths of groups of bytes").text(80).of_file(),
+    /// The model that says where patches begin is part of it.
+    HasPatcher("patch-in-forward", "patch_in_forward", "Model that finds patches").flag().of_file(),
+    /// Sizes of the encoder of bytes, with bars between.
+    BytesEncoder("encoder-config", "encoder_config", "Encoder of bytes").text(80).of_file(),
+    /// Sizes of the transformer over patches, with bars between.
+    GlobalSizes("global-config", "global_config", "Large part").text(80).of_file(),
+    /// Sizes of the model that says where patches begin, with bars between.
+    PatcherSizes("patcher-config", "patcher_config", "Sizes of the model that finds patches").text(80).of_file(),
 }

@@ -100,28 +100,17 @@ const OPTION_COUNT: usize = {
     count
 };
 
-/// The options of all choices, in the order of the inputs.
-const OPTIONS: [Explained; OPTION_COUNT] = {
-    let mut all = [option("", "", ""); OPTION_COUNT];
+/// The options of all choices without their sentences, in the order of the inputs.
+const CHOICES: &[Choice] = &{
+    let mut choices = [Choice { value: "", label: "" }; OPTION_COUNT];
     let (mut count, mut at) = (0, 0);
     while at < COUNT {
         let options = ENTRIES[at].options;
         let mut index = 0;
         while index < options.len() {
-            all[count] = options[index];
+            choices[count] = options[index].choice;
             (count, index) = (count + 1, index + 1);
         }
-        at += 1;
-    }
-    all
-};
-
-/// The options without their sentences.
-const CHOICES: &[Choice] = &{
-    let mut choices = [Choice { value: "", label: "" }; OPTION_COUNT];
-    let mut at = 0;
-    while at < OPTION_COUNT {
-        choices[at] = OPTIONS[at].choice;
         at += 1;
     }
     choices

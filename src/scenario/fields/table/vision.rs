@@ -309,4 +309,48 @@ fields! { $
     VisionConvolved("vision-config.conv-kernel-size", "vision_config.conv_kernel_size", "Vision or sound: places of convolutions").whole(1..=SIZE).step(1).of_file(),
     /// Layers of convolution in the vision tower.
     VisionConvolutions("vision-config.layer-types", "vision_config.layer_types", "Vision: layers of convolution").whole(0..=1024).step(1).of_file(),
+    /// Bands of sound that a further part reads.
+    FurtherFeature("further-config.feature-size", "further_config.feature_size", "Further part: bands of sound").whole(1..=SIZE).step(1).of_file(),
+    /// Width behind a further part.
+    FurtherAdapter("further-config.adapter-out-dim", "further_config.adapter_out_dim", "Further part: width behind it").whole(1..=SIZE).step(1).of_file(),
+    /// Bands of sound that have an embedding each.
+    FurtherMelBands("further-config.n-mel-bins", "further_config.n_mel_bins", "Further part: bands of sound").whole(1..=SIZE).step(1).of_file(),
+    /// Steps of loudness that a band of sound is told in.
+    FurtherLoudness("further-config.mel-vocab-size", "further_config.mel_vocab_size", "Further part: steps of a band").whole(1..=SIZE).step(1).of_file(),
+    /// Width of the first stage; each later one is twice as wide.
+    FurtherWidths("further-config.hidden-sizes", "further_config.hidden_sizes", "Further part: first width").whole(1..=SIZE).step(1).of_file(),
+    /// Moments of sound that a convolution sees.
+    FurtherConvolved("further-config.conv-kernel-size", "further_config.conv_kernel_size", "Further part: moments of convolutions").whole(1..=SIZE).step(1).of_file(),
+    /// Width behind a further part.
+    FurtherOutHidden("further-config.out-hidden-size", "further_config.out_hidden_size", "Further part: width behind it").whole(1..=SIZE).step(1).of_file(),
+    /// Blocks of a further part.
+    FurtherNumBlocks("further-config.num-blocks", "further_config.num_blocks", "Further part: blocks").whole(1..=SIZE).step(1).of_file(),
+    /// Channels of the convolutions before the blocks.
+    FurtherNemo("further-config.nemo-conv-channels", "further_config.nemo_conv_channels", "Further part: channels").whole(1..=SIZE).step(1).of_file(),
+    /// Bands of sound behind the convolutions before the blocks.
+    FurtherNemoSize("further-config.nemo-final-size", "further_config.nemo_final_size", "Further part: bands behind convolutions").whole(1..=SIZE).step(1).of_file(),
+    /// Longest distance between moments of sound that has a bias of its own.
+    FurtherDistance("further-config.bias-max-distance", "further_config.bias_max_distance", "Further part: longest distance").whole(1..=SIZE).step(1).of_file(),
+    /// Moments of sound that a block's convolution sees.
+    FurtherKernel("further-config.kernel-size", "further_config.kernel_size", "Further part: moments of convolutions").whole(1..=SIZE).step(1).of_file(),
+    /// Channels behind a block's convolution.
+    FurtherSeparate("further-config.depthwise-separable-out-channel", "further_config.depthwise_separable_out_channel", "Further part: channels of convolutions").whole(1..=SIZE).step(1).of_file(),
+    /// Channels behind the products around a block's convolution.
+    FurtherPointwise("further-config.ext-pw-out-channel", "further_config.ext_pw_out_channel", "Further part: channels of gates").whole(1..=SIZE).step(1).of_file(),
+    /// Inner width of the vision tower's experts.
+    VisionMoe("vision-config.moe-intermediate-size", "vision_config.moe_intermediate_size", "Vision: width of experts").whole(1..=SIZE).step(1).of_file(),
+    /// Layers of the vision tower without experts.
+    VisionDense("vision-config.mlp-layer-types", "vision_config.mlp_layer_types", "Vision: layers without experts").whole(0..=SIZE).step(1).of_file(),
+    /// Experts in the vision tower's last layers.
+    VisionExperts("vision-config.num-local-experts", "vision_config.num_local_experts", "Vision: experts").whole(1..=SIZE).step(1).of_file(),
+    /// Experts of all layers of the vision tower that have a number of their own, together.
+    VisionListedExperts("vision-config.per-layer-config", "vision_config.per_layer_config", "Vision: experts of listed layers").whole(0..=SIZE).step(1).of_file(),
+    /// Width behind the vision tower.
+    VisionAdapterOut("vision-config.adapter-out-dim", "vision_config.adapter_out_dim", "Vision: width behind it").whole(1..=SIZE).step(1).of_file(),
+    /// Numbers that a patch, laid flat, has.
+    VisionFlatPatch("vision-config.patch-embed-hidden-size", "vision_config.patch_embed_hidden_size", "Vision: numbers of a patch").whole(1..=SIZE).step(1).of_file(),
+    /// Rows of the tables of positions by row and by column.
+    VisionMostPatches("vision-config.max-num-patches", "vision_config.max_num_patches", "Vision: rows of positions").whole(1..=SIZE).step(1).of_file(),
+    /// Bands of sound that a further part reads.
+    FurtherInput("further-config.input-size", "further_config.input_size", "Further part: bands of sound").whole(1..=SIZE).step(1).of_file(),
 }
