@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::TaskHeads;
+
 /// How many sizes a family may have that its own modules alone know.
 pub const OWN_SIZES: usize = 7;
 
@@ -84,6 +86,10 @@ pub struct EncoderModules {
     pub trains: bool,
     /// Attention is among the parameters of [`Self::further`], and its layers are not put together.
     pub counts_attention: bool,
+    /// Feed-forward layers and norms of blocks are, too.
+    pub counts_feed_forward: bool,
+    /// What stands before the classes of other tasks.
+    pub tasks: TaskHeads,
     /// A dense layer reads the first token beside the output head (`pooler`).
     pub pools: bool,
     /// All blocks are one, whose parameters are there once.
@@ -116,6 +122,8 @@ impl EncoderModules {
         further: &[],
         trains: true,
         counts_attention: false,
+        counts_feed_forward: false,
+        tasks: TaskHeads::UNKNOWN,
         pools: false,
         shares_blocks: false,
     };

@@ -35,8 +35,9 @@ const PARTS: [(&str, &str); 15] = [
 const MTP: &str = "layers that predict further tokens";
 
 /// Groups of keys that are no part of the model.
-const NO_PARTS: [&str; 8] = [
+const NO_PARTS: [&str; 9] = [
     "text_config",
+    "decoder_config",
     "llm_config",
     "language_config",
     "quantization_config",

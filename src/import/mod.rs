@@ -26,6 +26,7 @@ mod rotation;
 mod source;
 mod states;
 mod streams;
+mod task;
 mod tower;
 mod unread;
 mod value;
@@ -142,7 +143,9 @@ pub fn config_json_as_generic(text: &str) -> Result<Imported, ImportError> {
 fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let parsed = opened(parse(text)?);
     let file = source::joined(&parsed).unwrap_or(parsed);
-    let nested = ["text_config", "llm_config", "language_config", "llm_cfg"].iter().find_map(|key| match file.get(*key) {
+    let nested = ["text_config", "llm_config", "language_config", "llm_cfg", "decoder_config"].iter().find_map(|key| match file
+        .get(*key)
+    {
         Some(Value::Object(object)) => Some(object),
         _ => None,
     });
@@ -151,6 +154,7 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     refuse::not_modelled(&model_type, &file)?;
     refuse::not_modelled(&model_type, &base)?;
     tower::beside(&mut base, &file);
+    task::beside(&mut base, &model_type);
     let mut reader = Reader::new(&base, nested.map(|_| &file));
     let listed = models::of(&model_type).map(|kind| by_class(&base, kind)).copied();
     if listed.is_none() && !as_generic {

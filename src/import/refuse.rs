@@ -13,6 +13,9 @@ pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), Import
         return Err(ImportError::not_modelled(what));
     }
     let predicts_masked = listed.is_some_and(|kind| kind.encoder.is_some());
+    if listed.is_some_and(|kind| super::task::of_file(file, kind).is_some()) {
+        return Ok(());
+    }
     class(file, predicts_masked)
         .map_or(Ok(()), |class| Err(ImportError::NotADecoder { shown_by: format!("architectures: {class}") }))
 }
@@ -23,7 +26,8 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
     let has_streams = kind.is_some_and(|kind| kind.streams.is_some() || kind.embeds_each_layer);
     let is_set = |key: &str| !matches!(file.get(key), None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)));
     let named = |what: &str, key: &str| Some(format!("{what} ({key})"));
-    let has_source = kind.is_some_and(|kind| kind.source.is_some());
+    let counts = kind.is_some_and(|kind| matches!(kind.own_rule, OwnSizes::Rest(_)));
+    let has_source = counts || kind.is_some_and(|kind| kind.source.is_some());
     if is_set("is_encoder_decoder") && !has_source {
         return named("an encoder beside its decoder", "is_encoder_decoder");
     }
@@ -37,7 +41,6 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
         return named("state-space layers", key);
     }
     let differs = kind.is_some_and(|kind| kind.modules.differential);
-    let counts = kind.is_some_and(|kind| matches!(kind.own_rule, OwnSizes::Rest(_)));
     let states = if has_states { &[][..] } else { &STATES[..] };
     let streams = if has_streams { &[][..] } else { &STREAMS[..] };
     for (key, what) in STRUCTURES.iter().chain(streams).chain(states).copied() {
@@ -46,7 +49,8 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
         }
     }
     let sees = ["vision_config", "image_size", "num_mel_bins"].into_iter().find(|key| is_set(key));
-    let reads = ["text_config", "llm_config", "language_config", "llm_cfg", "vocab_size"].into_iter().any(is_set);
+    let reads =
+        ["text_config", "llm_config", "language_config", "llm_cfg", "decoder_config", "vocab_size"].into_iter().any(is_set);
     match (sees, reads) {
         (Some(key), false) => named("only a part for images or sound", key),
         _ => None,

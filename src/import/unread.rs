@@ -116,10 +116,10 @@ pub(super) fn not_counted(file: &Reader<'_>, kind: &FamilySpec, model_type: &str
     let known = !kind.names.is_empty();
     let mut found: Vec<String> = file.disagreeing().map(str::to_owned).collect();
     found.extend(kind.never_counted.iter().map(|key| (*key).to_owned()));
-    if contradicts(file, kind, known) {
+    if config.task.is_none() && contradicts(file, kind, known) {
         found.push("architectures".to_owned());
     }
-    if known && !kind.names.contains(&model_type) {
+    if known && !kind.names.contains(&model_type) && !kind.told_by_class.contains(&model_type) {
         found.push("model_type".to_owned());
     }
     let counted = Counted { kind, config, switched_off: off(file) };
@@ -165,8 +165,11 @@ fn off(file: &Reader<'_>) -> bool {
     matches!(file.peek("use_sliding_window"), Some(Value::Bool(false)))
 }
 
-/// The class under `architectures` is another than the kind's, or predicts no text.
+/// The class under `architectures` is another than the kind's, or predicts no text; of a file with a text part, that around it.
 fn contradicts(file: &Reader<'_>, kind: &FamilySpec, known: bool) -> bool {
+    if file.is_saved_without_text() {
+        return true;
+    }
     let Some(Value::List(classes)) = file.peek("architectures") else { return false };
     let Some(Value::Text(class)) = classes.first() else { return false };
     known && models::of_class(class).is_none_or(|of_class| !kind.may_be_saved_as(of_class.class))

@@ -108,12 +108,14 @@ impl Decoder {
         let kind = build.model().kind_of(layer);
         let state = build.model().mixer().filter(|_| kind.mixer).map(|mixer| Mixing::new(build, mixer));
         let attends = kind.keys != Keys::None;
-        let is_put_together = attends && !build.model().family.modules().encoder.counts_attention;
+        let counted = build.model().family.modules().encoder;
+        let is_put_together = attends && !counted.counts_attention;
         let attention = is_put_together.then(|| match build.model().mla {
             Some(mla) => Mixer::Latent(Box::new(Latent::new(build, mla, kind))),
             None => Mixer::Heads(Box::new(Attention::new(build, kind.keys, kind.indexed))),
         });
-        let mlp = (kind.feed != Feed::None).then(|| FeedForward::new(build, layer));
+        let feeds = kind.feed != Feed::None && !counted.counts_feed_forward;
+        let mlp = feeds.then(|| FeedForward::new(build, layer));
         if kind.feed == Feed::Experts && build.model().norms_experts() {
             norms_of_experts(build, layer);
         }

@@ -272,4 +272,18 @@ fields! { $
     OLoraRank("o-lora-rank", "o_lora_rank", "Rank of the output").whole(1..=SIZE).step(1).of_file(),
     /// Norms stand before and behind each half of a block.
     UseSandwichNorm("use-sandwich-norm", "use_sandwich_norm", "Norms behind each half").flag().of_file(),
+    /// Heads that attention has one of, where a convolution takes the others' place.
+    HeadRatio("head-ratio", "head_ratio", "Heads by attention's own").whole(1..=SIZE).step(1).of_file(),
+    /// Width inside blocks.
+    BottleneckSize("intra-bottleneck-size", "intra_bottleneck_size", "Width inside blocks").whole(1..=SIZE).step(1).of_file(),
+    /// Feed-forward layers of a block.
+    FeedForwards("num-feedforward-networks", "num_feedforward_networks", "Feed-forward layers of a block").whole(1..=SIZE).step(1).of_file(),
+    /// Width between the two matrices before the head.
+    PredictionHead("prediction-head-size", "prediction_head_size", "Width before the head").whole(1..=SIZE).step(1).of_file(),
+    /// Patches along each side that become one token.
+    PixelShuffle("pixel-shuffle-factor", "pixel_shuffle_factor", "Vision: patches merged along a side").whole(1..=SIZE).step(1).of_file(),
+    /// What a model predicts that writes no text: states, sequence, token or span.
+    TaskWord("task", "task", "Task").text(20).of_file(),
+    /// Numbers that the head gives for a text or a token.
+    NumLabels("num-labels", "num_labels", "Classes").whole(1..=SIZE).step(1).of_file(),
 }
