@@ -460,8 +460,9 @@ impl Ends {
         around: &dyn AroundLoss,
     ) -> Var<'t> {
         if let Some(task) = &self.task {
+            let ids = embedded.ids.clone();
             let hidden = self.last_norm(tape, embedded, outputs);
-            return task.run(tape, hidden);
+            return task.run(tape, hidden, &ids);
         }
         match &self.head {
             Some(head) => {

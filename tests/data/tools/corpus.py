@@ -33,6 +33,9 @@ def keys(path):
     return found
 
 
+# How classes end that predict no text, and are counted as they are.
+OTHER_TASKS = ("Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
+
 # Older names of kinds that transformers has under another one.
 ALIASES = {"RefinedWeb": "falcon", "RefinedWebModel": "falcon", "kimi_k2": "deepseek_v3"}
 
@@ -83,6 +86,11 @@ def line(path):
         found = keys(path)
         config = config_of(found)
         row["model_type"] = config.model_type
+        named = (found.get("architectures") or [""])[0]
+        if named.endswith(OTHER_TASKS) and hasattr(transformers, named) and not getattr(config, "is_encoder_decoder", False):
+            with torch.device("meta"):
+                text = count(getattr(transformers, named)(config))
+            return dict(row, text=text, text_class=named)
         if getattr(config, "is_encoder_decoder", False) and hasattr(transformers, (found.get("architectures") or [""])[0]):
             # A class without a head is counted with the one for text.
             name = found["architectures"][0].replace("BartModel", "BartForConditionalGeneration")

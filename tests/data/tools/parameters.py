@@ -231,6 +231,13 @@ CASES += [
     ("squeezebert", dict(B, architectures=["SqueezeBertForMaskedLM"], embedding_size=512)), ("convbert", dict(B, architectures=["ConvBertForMaskedLM"], embedding_size=256, head_ratio=4, conv_kernel_size=5)), ("fnet", dict(architectures=["FNetForMaskedLM"], hidden_size=512, intermediate_size=1536, num_hidden_layers=3, vocab_size=4000, type_vocab_size=3)),
     ("mobilebert", dict(B, architectures=["MobileBertForMaskedLM"], embedding_size=96, intra_bottleneck_size=64, num_feedforward_networks=3)), ("ultrabert", dict(SM, architectures=["UltrabertForMaskedLM"], head_dim=96, prediction_head_size=128, attention_bias=True, tie_word_embeddings=True)),
 ]
+# Classes of other tasks, and models without a head.
+THREE = {str(label): f"LABEL_{label}" for label in range(3)}
+PAGE = dict(B, max_position_embeddings=514)
+CASES += [
+    *[(kind, dict(shape, architectures=[stem + "Model"])) for kind, stem, shape in (("bert", "Bert", B), ("xlm-roberta", "XLMRoberta", PAGE), ("distilbert", "DistilBert", dict(dim=512, hidden_dim=1536, n_layers=3, n_heads=8, vocab_size=4000)), ("modernbert", "ModernBert", dict(B, pad_token_id=1)), ("qwen3", "Qwen3", SM), ("gemma2", "Gemma2", SM))],
+    *[(kind, dict(shape, architectures=[f"{stem}For{task}"], **({} if task == "QuestionAnswering" else dict(id2label=THREE)))) for kind, stem, shape in (("bert", "Bert", B), ("roberta", "Roberta", PAGE), ("deberta-v2", "DebertaV2", B), ("electra", "Electra", dict(B, embedding_size=96)), ("qwen3", "Qwen3", dict(SM, pad_token_id=0))) for task in ("SequenceClassification", "TokenClassification", "QuestionAnswering")],
+]
 # Families that a part of a file tells, or its class.
 CALLED = {"canary": "canary_decoder", "dia": "dia_decoder", "voxtral_realtime": "voxtral_realtime_text"}
 

@@ -68,8 +68,9 @@ impl OfTask {
         }
     }
 
-    /// The loss. Of states alone nobody says one: no training of them is modelled, and what they are is all that is asked.
-    pub fn run<'t>(&self, tape: &'t Tape, hidden: Var<'t>) -> Var<'t> {
+    /// The loss; labels are given, as tokens are. Of states alone nobody says one: no training of them is modelled, and what they are is
+    /// all that is asked.
+    pub fn run<'t>(&self, tape: &'t Tape, hidden: Var<'t>, ids: &Var<'t>) -> Var<'t> {
         let Some(classes) = &self.classes else { return hidden.reduce(self.scalar) };
         let input =
             if self.kind == TaskKind::Sequence && self.encodes { hidden.clone().slice(self.first) } else { hidden.clone() };
@@ -81,43 +82,38 @@ impl OfTask {
         let logits = classes.run(&input).named("logits");
         drop(input);
         let loss = match self.kind {
-            TaskKind::Sequence if self.encodes => self.of_texts(tape, &logits),
-            TaskKind::Sequence => self.of_last_tokens(tape, &logits),
-            TaskKind::States | TaskKind::Token => self.of_tokens(tape, &logits),
+            TaskKind::Sequence if self.encodes => self.of_labels(tape, logits.clone().for_loss(), ids.clone()),
+            TaskKind::Sequence => self.of_last_tokens(tape, &logits, ids),
+            TaskKind::States | TaskKind::Token => self.of_tokens(tape, &logits, ids),
             TaskKind::Span => self.of_spans(tape, &logits),
         };
         drop(hidden);
         loss
     }
 
-    fn labels<'t>(&self, tape: &'t Tape, given: &Var<'t>, labels: Form) -> Var<'t> {
-        let labels = tape.constant("labels", labels, DType::Int64);
+    fn of_labels<'t>(&self, tape: &'t Tape, given: Var<'t>, labels: Var<'t>) -> Var<'t> {
         tape.nll_loss(given.clone().apply(LOG_SOFTMAX), labels, self.scalar)
     }
 
-    /// A class for each text.
-    fn of_texts<'t>(&self, tape: &'t Tape, logits: &Var<'t>) -> Var<'t> {
-        self.labels(tape, &logits.clone().for_loss(), self.sequences)
-    }
-
     /// A class for each text, from its last token that is no padding.
-    fn of_last_tokens<'t>(&self, tape: &'t Tape, logits: &Var<'t>) -> Var<'t> {
+    fn of_last_tokens<'t>(&self, tape: &'t Tape, logits: &Var<'t>, ids: &Var<'t>) -> Var<'t> {
         let _mask = tape.constant("tokens that are no padding", self.tokens, FP32);
         let places = tape.constant("places of last tokens", self.places, DType::Int64);
         let chosen = logits.clone().gather(&places, self.chosen).named("logits of texts");
-        self.labels(tape, &chosen.clone().for_loss(), self.sequences)
+        self.of_labels(tape, chosen.clone().for_loss(), ids.clone())
     }
 
     /// A class for each token; a decoder's loss is in fp32.
-    fn of_tokens<'t>(&self, tape: &'t Tape, logits: &Var<'t>) -> Var<'t> {
+    fn of_tokens<'t>(&self, tape: &'t Tape, logits: &Var<'t>, ids: &Var<'t>) -> Var<'t> {
         let given = if self.encodes { logits.clone().for_loss() } else { logits.clone().cast_as(FP32, "logits in fp32") };
-        self.labels(tape, &given, self.tokens)
+        self.of_labels(tape, given, ids.clone())
     }
 
     /// Where an answer begins, and where it ends.
     fn of_spans<'t>(&self, tape: &'t Tape, logits: &Var<'t>) -> Var<'t> {
         let ends = logits.clone().split([self.tokens, self.tokens]).map(Var::copy);
-        let [first, last] = [0, 1].map(|end: usize| self.labels(tape, &ends[end].clone().for_loss(), self.sequences));
+        let within = || tape.constant("labels", self.sequences, DType::Int64);
+        let [first, last] = [0, 1].map(|end: usize| self.of_labels(tape, ends[end].clone().for_loss(), within()));
         first.add(last).apply(SCALE).named("loss")
     }
 }
