@@ -88,8 +88,8 @@ impl TaskHeads {
     /// A dense layer with a `tanh` for whole texts, which the model alone has, too.
     pub const POOLING: Self = Self { pools_states: true, ..Self::dense(DenseFunction::Tanh) };
 
-    /// The layer before the output head for tokens and spans; what texts take follows from a key that is not read.
-    pub const TRANSFORM: Self = Self { token: BeforeClasses::Transform, ..Self::UNKNOWN };
+    /// The layer before the output head for all tasks.
+    pub const TRANSFORM: Self = Self { pools_states: false, sequence: BeforeClasses::Transform, token: BeforeClasses::Transform };
 
     /// What stands before the matrix of that task.
     pub const fn before(self, kind: TaskKind) -> BeforeClasses {

@@ -27,8 +27,10 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
     let is_set = |key: &str| !matches!(file.get(key), None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)));
     let named = |what: &str, key: &str| Some(format!("{what} ({key})"));
     let counts = kind.is_some_and(|kind| matches!(kind.own_rule, OwnSizes::Rest(_)));
-    let has_source = counts || kind.is_some_and(|kind| kind.source.is_some());
-    if is_set("is_encoder_decoder") && !has_source {
+    let has_source = kind.is_some_and(|kind| kind.source.is_some());
+    // Of a decoder that is counted alone the encoder is counted, too.
+    let reads_encoder = counts && kind.is_some_and(|kind| kind.encoder.is_some_and(|encoder| encoder.is_decoder));
+    if is_set("is_encoder_decoder") && !has_source && !reads_encoder {
         return named("an encoder beside its decoder", "is_encoder_decoder");
     }
     for key in ["add_cross_attention", "cross_attention_layers"] {

@@ -12,6 +12,8 @@ use crate::models::{self, FamilySpec};
 const TASK: &str = "task";
 /// The key of the number of classes.
 const LABELS: &str = "num_labels";
+/// The key that says how tokens become one state.
+const POOLING: &str = "classifier_pooling";
 /// The numbers that a head gives where its file says nothing: of two classes, or of both ends of a span.
 const TWO: u64 = 2;
 
@@ -45,6 +47,11 @@ pub(super) fn task(file: &mut Reader<'_>, config: &mut ModelConfig) -> Result<()
     file.done_with(&[TASK]);
     let labels = if kind == TaskKind::States { 0 } else { file.size_or(&[LABELS], MAX_SIZE, TWO)? };
     config.task = Some(Task { kind, labels });
+    // Classes of a text are made of its first token; other ways to pool tokens have the same layers, and are not described.
+    let first = Value::Text("cls".to_owned());
+    if kind == TaskKind::Sequence && file.peek(POOLING).is_some_and(|pooling| *pooling != first) {
+        file.disagrees(POOLING);
+    }
     (config.pooler, config.lm_head_bias, config.tie_word_embeddings) = (false, false, true);
     if let Some(encoder) = &mut config.encoder {
         encoder.head_transform = false;

@@ -15,7 +15,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(attention_twice),
-    sizes: Sizes::of([1024, 4096], 8, 8, 16_384, 1024).head(128),
+    sizes: Sizes::of([1024, 4096], 8, 8, 16_384, 1024).kv(8).head(128),
     act: HiddenAct::Relu,
     positions: Positions::Are(PositionEmbedding::None),
     attention_bias: Flag::Key("attention_bias", true),

@@ -13,6 +13,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 703, word: "cohereasr", label: "Cohere ASR" },
         ..Modules::COUNTED
     },
+    sizes: Sizes::of([1024, 4096], 8, 8, 16_384, 1024),
     positions: LEARNED,
     tied: false,
     ..super::canary::FAMILY

@@ -7,6 +7,7 @@ use crate::models::prelude::*;
 fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
     let [layers, heads, keys, ..] = own;
     let (h, inner) = (model.hidden_size, model.intermediate_size);
+    let keys = if *keys == 0 { heads } else { keys };
     let narrow = keys * (h / heads.max(&1));
     let biases = u64::from(model.attention_bias) * (h + 2 * narrow);
     let block = 2 * h * h + 2 * h * narrow + biases + 2 * h * inner + inner + h + 2 * h;
@@ -27,14 +28,13 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
-    own_sizes: &[("encoder_num_hidden_layers", 6), ("encoder_num_attention_heads", 8), ("encoder_num_key_value_heads", 8)],
+    own_sizes: &[("encoder_num_hidden_layers", 6), ("encoder_num_attention_heads", 8), ("encoder_num_key_value_heads", 0)],
     own_names: &[
         ("num_hidden_layers", &["decoder_num_hidden_layers"]),
         ("num_attention_heads", &["decoder_num_attention_heads"]),
         ("num_key_value_heads", &["decoder_num_key_value_heads"]),
     ],
     not_looked_at: &["pad_head_dim_to_multiple_of"],
-    only: &[Only::else_refused("head_dim", &[], "heads of a width of their own")],
     sizes: Sizes::of([288, 1152], 6, 8, 32_768, 512),
     normalization: Normalization::LayerNorm,
     attention_bias: ATTENTION_BIAS,

@@ -20,7 +20,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
-    sizes: Sizes::of([4096, 14_336], 32, 32, 32_000, 131_072).kv(8).head(128),
+    sizes: Sizes::of([4096, 14_336], 32, 32, 32_000, 131_072).kv(8),
     tied: true,
     window: Window::All(4096),
     ..FamilySpec::PLAIN

@@ -19,6 +19,7 @@ from transformers import (
     AutoModelForImageTextToText,
     AutoModelForMultimodalLM,
 )
+from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 FOLDER = pathlib.Path(__file__).parent.parent / "configs" / "corpus"
@@ -33,6 +34,8 @@ def keys(path):
     return found
 
 
+# Kinds that predict text, hidden or further.
+OF_TEXT = {**modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES, **modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES}
 # How classes end that predict no text, and are counted as they are.
 OTHER_TASKS = ("Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
 
@@ -87,7 +90,7 @@ def line(path):
         config = config_of(found)
         row["model_type"] = config.model_type
         named = (found.get("architectures") or [""])[0]
-        if named.endswith(OTHER_TASKS) and hasattr(transformers, named) and not getattr(config, "is_encoder_decoder", False):
+        if named.endswith(OTHER_TASKS) and hasattr(transformers, named) and config.model_type in OF_TEXT and not getattr(config, "is_encoder_decoder", False):
             with torch.device("meta"):
                 text = count(getattr(transformers, named)(config))
             return dict(row, text=text, text_class=named)

@@ -62,9 +62,9 @@ fn no_file_is_off_without_a_word() {
     assert_eq!([exact, flagged, refused, read], [EXACT, FLAGGED, REFUSED, READ]);
 }
 
-const EXACT: i32 = 138;
-const FLAGGED: i32 = 80;
-const REFUSED: i32 = 57;
+const EXACT: i32 = 150;
+const FLAGGED: i32 = 70;
+const REFUSED: i32 = 55;
 const READ: i32 = 20;
 const TOWERS: i32 = 28;
 
@@ -95,7 +95,8 @@ fn towers_are_counted_exactly_or_left_out() {
     let mut exact = 0;
     for row in rows(INDEX) {
         let Ok(imported) = config_json(&text(&row)) else { continue };
-        if imported.config.tower.is_none() {
+        // The encoder beside a decoder is compared with the whole.
+        if imported.config.tower.is_none() || imported.config.encoder.is_some() {
             continue;
         }
         let parts = counts[row["file"].as_str().expect("a file")]["left_out"].as_object().expect("parts");

@@ -274,7 +274,7 @@ fields! { $
     UseSandwichNorm("use-sandwich-norm", "use_sandwich_norm", "Norms behind each half").flag().of_file(),
     /// Heads that attention has one of, where a convolution takes the others' place.
     HeadRatio("head-ratio", "head_ratio", "Heads by attention's own").whole(1..=SIZE).step(1).of_file(),
-    /// Width inside blocks.
+    /// Width of states inside blocks, between wider ones.
     BottleneckSize("intra-bottleneck-size", "intra_bottleneck_size", "Width inside blocks").whole(1..=SIZE).step(1).of_file(),
     /// Feed-forward layers of a block.
     FeedForwards("num-feedforward-networks", "num_feedforward_networks", "Feed-forward layers of a block").whole(1..=SIZE).step(1).of_file(),

@@ -91,9 +91,9 @@ fields! { $
     EncWords("encoder.vocab-size", "encoder.vocab_size", "Encoder: words").whole(1..=SIZE).step(1).of_file(),
     /// The encoder beside the decoder: layers.
     EncLayers("encoder.num-hidden-layers", "encoder.num_hidden_layers", "Encoder: layers").whole(1..=SIZE).step(1).of_file(),
-    /// Numbers of a frame.
+    /// Numbers of a frame of sound.
     FurtherFeatures("further-config.input-feat-per-channel", "further_config.input_feat_per_channel", "Sound: numbers of a frame").whole(1..=SIZE).step(1).of_file(),
-    /// Channels of a sound.
+    /// Channels that a sound has.
     SoundChannels("further-config.input-channels", "further_config.input_channels", "Sound: channels").whole(1..=SIZE).step(1).of_file(),
     /// Columns of the first convolution.
     FurtherConvChannels("further-config.conv-channels", "further_config.conv_channels", "Sound: columns of convolutions").whole(1..=SIZE).step(1).of_file(),
@@ -111,13 +111,13 @@ fields! { $
     VisionProjected("vision-config.projector-hidden-size", "vision_config.projector_hidden_size", "Projector: width inside").whole(1..=SIZE).step(1).of_file(),
     /// Frames that the projector reads at once.
     VisionTogether("vision-config.downsample-factor", "vision_config.downsample_factor", "Projector: frames at once").whole(1..=SIZE).step(1).of_file(),
-    /// Blocks of the encoder.
+    /// Blocks of the encoder beside the decoder.
     EncoderNumLayers("encoder-num-hidden-layers", "encoder_num_hidden_layers", "Encoder: layers").whole(1..=10_000).step(1).of_file(),
     /// Query heads of the encoder.
     EncoderNumHeads("encoder-num-attention-heads", "encoder_num_attention_heads", "Encoder: heads").whole(1..=SIZE).step(1).of_file(),
     /// Key/value heads of the encoder.
-    EncoderNumKeys("encoder-num-key-value-heads", "encoder_num_key_value_heads", "Encoder: key/value heads").whole(1..=SIZE).step(1).of_file(),
-    /// Codes of a moment.
+    EncoderNumKeys("encoder-num-key-value-heads", "encoder_num_key_value_heads", "Encoder: key/value heads").whole(1..=SIZE).step(1).optional().of_file(),
+    /// Codes of each moment, each with a table of its own.
     NumChannels("num-channels", "num_channels", "Channels of codes").whole(1..=SIZE).step(1).of_file(),
     /// Query heads that read the encoder.
     CrossHeads("cross-num-attention-heads", "cross_num_attention_heads", "Cross-attention: heads").whole(1..=SIZE).step(1).of_file(),
@@ -127,7 +127,7 @@ fields! { $
     CrossHead("cross-head-dim", "cross_head_dim", "Cross-attention: head size").whole(1..=SIZE).step(1).of_file(),
     /// Width of what the encoder made.
     CrossHidden("cross-hidden-size", "cross_hidden_size", "Cross-attention: width of the source").whole(1..=SIZE).step(1).of_file(),
-    /// Codes of a moment.
+    /// Codes of each moment, from a book each.
     NumCodebooks("num-codebooks", "num_codebooks", "Codebooks").whole(1..=SIZE).step(1).of_file(),
     /// Rows of a table of codes.
     CodebookRows("codebook-vocab-size", "codebook_vocab_size", "Codes of a book").whole(1..=SIZE).step(1).of_file(),
@@ -135,9 +135,9 @@ fields! { $
     SpeechLayers("speech-encoder-layers", "speech_encoder_layers", "Speech: layers").whole(1..=10_000).step(1).of_file(),
     /// Inner width of its feed-forward layers.
     SpeechInner("speech-encoder-intermediate-size", "speech_encoder_intermediate_size", "Speech: feed-forward width").whole(1..=SIZE).step(1).of_file(),
-    /// Its heads.
+    /// Heads of the encoder of speech.
     SpeechHeads("speech-encoder-attention-heads", "speech_encoder_attention_heads", "Speech: heads").whole(1..=SIZE).step(1).of_file(),
-    /// Numbers of a frame.
+    /// Numbers of a frame of speech.
     SpeechBands("feature-projection-input-dim", "feature_projection_input_dim", "Speech: numbers of a frame").whole(1..=SIZE).step(1).of_file(),
     /// Moments that a convolution sees.
     SpeechPlaces("conv-depthwise-kernel-size", "conv_depthwise_kernel_size", "Speech: moments of a convolution").whole(1..=SIZE).step(1).of_file(),
