@@ -143,12 +143,11 @@ pub fn config_json_as_generic(text: &str) -> Result<Imported, ImportError> {
 fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let parsed = opened(parse(text)?);
     let file = source::joined(&parsed).unwrap_or(parsed);
-    let nested = ["text_config", "llm_config", "language_config", "llm_cfg", "decoder_config"].iter().find_map(|key| match file
-        .get(*key)
-    {
+    let nested = ["text_config", "llm_config", "language_config", "llm_cfg"].iter().find_map(|key| match file.get(*key) {
         Some(Value::Object(object)) => Some(object),
         _ => None,
     });
+    let nested = nested.or_else(|| decoder_part(&file));
     let mut base = with_parts(nested.unwrap_or(&file));
     let model_type = model_type(&base).or_else(|problem| if nested.is_some() { model_type(&file) } else { Err(problem) })?;
     refuse::not_modelled(&model_type, &file)?;
@@ -180,6 +179,12 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let whole = nested.and_then(|_| self::model_type(&file).ok());
     let file_type = whole.unwrap_or_else(|| model_type.clone());
     Ok(Imported { config, model_type, file_type, known, name, quantization, report, upper_bounds, not_counted, left_out, asked })
+}
+
+/// The decoder of a file that has a group for it and one for its encoder, where that decoder's kind is listed.
+fn decoder_part(file: &Object) -> Option<&Object> {
+    let Some(Value::Object(part)) = file.get("decoder_config") else { return None };
+    matches!(part.get("model_type"), Some(Value::Text(kind)) if models::of(kind).is_some()).then_some(part)
 }
 
 /// A file whose parts stand one level deeper, in a model inside it, with the keys of that model in the place of its own.
