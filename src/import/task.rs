@@ -9,7 +9,7 @@ use crate::config::{ModelConfig, Task, TaskKind};
 use crate::models::{self, FamilySpec};
 
 /// The key of the task.
-const TASK: &str = "task";
+const TASK: &str = "task_of";
 /// The key of the number of classes.
 const LABELS: &str = "num_labels";
 /// The key that says how tokens become one state.

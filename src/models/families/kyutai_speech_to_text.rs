@@ -22,7 +22,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     own_rule: OwnSizes::Rest(rest),
     own_sizes: &[("num_codebooks", 32), ("codebook_vocab_size", 2049)],
     not_looked_at: &["frame_size"],
-    inner: InnerWidth::HalfOf(&["ffn_dim"]),
+    inner: InnerWidth::HalfOf(&["intermediate_size", "ffn_dim"]),
     sizes: Sizes::of([2048, 11_264], 48, 32, 4001, 750),
     window: Window::All(375),
     ..FamilySpec::PLAIN

@@ -30,9 +30,9 @@ pub const FAMILY: FamilySpec = FamilySpec {
     own_rule: OwnSizes::Rest(rest),
     own_sizes: &[("encoder_num_hidden_layers", 6), ("encoder_num_attention_heads", 8), ("encoder_num_key_value_heads", 0)],
     own_names: &[
-        ("num_hidden_layers", &["decoder_num_hidden_layers"]),
-        ("num_attention_heads", &["decoder_num_attention_heads"]),
-        ("num_key_value_heads", &["decoder_num_key_value_heads"]),
+        ("num_hidden_layers", &["num_hidden_layers", "decoder_num_hidden_layers"]),
+        ("num_attention_heads", &["num_attention_heads", "decoder_num_attention_heads"]),
+        ("num_key_value_heads", &["num_key_value_heads", "decoder_num_key_value_heads"]),
     ],
     not_looked_at: &["pad_head_dim_to_multiple_of"],
     sizes: Sizes::of([288, 1152], 6, 8, 32_768, 512),

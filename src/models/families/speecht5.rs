@@ -18,7 +18,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     own_names: &[
         ("num_hidden_layers", &["decoder_layers"]),
         ("num_attention_heads", &["decoder_attention_heads"]),
-        ("max_position_embeddings", &["max_text_positions"]),
+        ("max_position_embeddings", &["max_position_embeddings", "max_text_positions"]),
     ],
     key_value_heads: KeyValueHeads::AsQueryHeads,
     inner: InnerWidth::Stated(&["decoder_ffn_dim"]),

@@ -92,7 +92,9 @@ impl OfTask {
     }
 
     fn of_labels<'t>(&self, tape: &'t Tape, given: Var<'t>, labels: Var<'t>) -> Var<'t> {
-        tape.nll_loss(given.clone().apply(LOG_SOFTMAX), labels, self.scalar)
+        let loss = tape.nll_loss(given.clone().apply(LOG_SOFTMAX), labels, self.scalar);
+        drop(given);
+        loss
     }
 
     /// A class for each text, from its last token that is no padding.
@@ -111,9 +113,11 @@ impl OfTask {
 
     /// Where an answer begins, and where it ends.
     fn of_spans<'t>(&self, tape: &'t Tape, logits: &Var<'t>) -> Var<'t> {
-        let ends = logits.clone().split([self.tokens, self.tokens]).map(Var::copy);
+        let [begin, end] = logits.clone().split([self.tokens, self.tokens]).map(Var::copy);
         let within = || tape.constant("labels", self.sequences, DType::Int64);
-        let [first, last] = [0, 1].map(|end: usize| self.of_labels(tape, ends[end].clone().for_loss(), within()));
+        let first = self.of_labels(tape, begin.clone().for_loss(), within());
+        let last = self.of_labels(tape, end.clone().for_loss(), within());
+        drop((begin, end));
         first.add(last).apply(SCALE).named("loss")
     }
 }

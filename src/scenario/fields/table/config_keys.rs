@@ -283,7 +283,7 @@ fields! { $
     /// Patches along each side that become one token.
     PixelShuffle("pixel-shuffle-factor", "pixel_shuffle_factor", "Vision: patches merged along a side").whole(1..=SIZE).step(1).of_file(),
     /// What a model predicts that writes no text: states, sequence, token or span.
-    TaskWord("task", "task", "Task").text(20).of_file(),
+    TaskWord("task-of", "task_of", "Task").text(20).of_file(),
     /// Numbers that the head gives for a text or a token.
     NumLabels("num-labels", "num_labels", "Classes").whole(1..=SIZE).step(1).of_file(),
 }
