@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::config::{
     Accelerator, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PeakRates,
-    PositionEmbedding, Source, Tower, WeightFormat,
+    PositionEmbedding, Source, Task, Tower, WeightFormat,
 };
 use crate::units::Bytes;
 
@@ -149,6 +149,8 @@ struct Architecture {
     new_decoder_architecture: bool,
     #[serde(default)]
     pooler: bool,
+    #[serde(default)]
+    task: Option<Task>,
     #[serde(default)]
     encoder: Option<Encoder>,
     #[serde(skip)]

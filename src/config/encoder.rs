@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::TaskHeads;
+
 /// How many sizes a family may have that its own modules alone know.
 pub const OWN_SIZES: usize = 7;
 
@@ -86,6 +88,8 @@ pub struct EncoderModules {
     pub counts_attention: bool,
     /// Feed-forward layers are among those parameters, too.
     pub counts_feed_forward: bool,
+    /// What stands before the classes of other tasks.
+    pub tasks: TaskHeads,
     /// A dense layer reads the first token beside the output head (`pooler`).
     pub pools: bool,
     /// All blocks are one, whose parameters are there once.
@@ -119,6 +123,7 @@ impl EncoderModules {
         trains: true,
         counts_attention: false,
         counts_feed_forward: false,
+        tasks: TaskHeads::UNKNOWN,
         pools: false,
         shares_blocks: false,
     };

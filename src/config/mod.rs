@@ -20,6 +20,7 @@ mod schedule;
 mod shape;
 mod source;
 mod speed;
+mod task;
 mod tower;
 mod tuning;
 
@@ -46,6 +47,7 @@ pub use schedule::{PassTimes, Pipeline, PipelineSchedule, Played, SCHEDULES, Sch
 pub use shape::{ExpertsRule, LayersOfStates, ShapeRule};
 pub use source::Source;
 pub use speed::{Narrow, Overlap, ProductFormat, Speed};
+pub use task::{BeforeClasses, DenseFunction, Task, TaskHeads, TaskKind};
 pub use tower::{Tower, TowerBuffer, TowerLayer, TowerModules, TowerPart, TowerSize, TowerSizes};
 pub use tuning::{BaseFormat, Method, Objective, Rollout, SavedModules, Targets, Tuning};
 

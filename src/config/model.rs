@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AttentionGate, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm, Source, Tower,
+    AttentionGate, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm, Source, Task, Tower,
 };
 
 /// The normalisation layer.
@@ -116,6 +116,8 @@ pub struct ModelConfig {
     pub new_decoder_architecture: bool,
     /// A dense layer over the first token in place of an output head (BERT without a task).
     pub pooler: bool,
+    /// The task of a model that predicts no text; `None` for one that does.
+    pub task: Option<Task>,
     /// Both ends of an encoder; `None` for a decoder.
     pub encoder: Option<Encoder>,
     /// Layers that are not all alike, or keep a state; `None`: every layer has attention and feed-forward.
@@ -168,6 +170,7 @@ impl ModelConfig {
             word_embed_proj_dim: None,
             new_decoder_architecture: false,
             pooler: false,
+            task: None,
             encoder: None,
             hybrid: None,
             tower: None,
@@ -202,7 +205,8 @@ impl ModelConfig {
             self.position_embedding == PositionEmbedding::Rotary && self.rotary_dim.is_none_or(|dim| dim == self.head_dim);
         let shaped = self.normalization == Normalization::RmsNorm && self.mlp == MlpKind::Gated && self.norms_per_block == 2;
         let other = special || capped || self.lm_head_bias || self.embedding_norm || self.parallel_residual || self.pooler;
-        let other = other || self.encoder.is_some() || self.source.is_some() || self.has_parts_of_its_own();
+        let other =
+            other || self.task.is_some() || self.encoder.is_some() || self.source.is_some() || self.has_parts_of_its_own();
         alike && rotated && shaped && !other && self.hidden_act == HiddenAct::Silu
     }
 

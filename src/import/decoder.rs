@@ -132,6 +132,7 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
     super::indexer::indexer(file, kind, &mut config)?;
     streams(file, kind, &mut config)?;
     config.tower = super::tower::tower(file, &config)?;
+    super::task::task(file, &mut config)?;
     Ok(config)
 }
 

@@ -49,8 +49,9 @@ const MTP: &str = "layers that predict further tokens";
 pub(crate) const MTP_OF_CHECKPOINT: &str = "layers of the checkpoint that predict further tokens";
 
 /// Groups of keys that are no part of the model.
-const NO_PARTS: [&str; 9] = [
+const NO_PARTS: [&str; 10] = [
     "text_config",
+    "decoder_config",
     "llm_config",
     "language_config",
     "quantization_config",

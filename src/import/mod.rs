@@ -27,6 +27,7 @@ mod rotation;
 mod source;
 mod states;
 mod streams;
+mod task;
 mod tower;
 mod unread;
 mod value;
@@ -148,6 +149,7 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
         Some(Value::Object(object)) => Some(object),
         _ => None,
     });
+    let nested = nested.or_else(|| decoder_part(&file));
     let mut base = with_parts(nested.unwrap_or(&file));
     let model_type = kind_of(&base, nested.map(|_| &file))?;
     refuse::not_modelled(&model_type, &file)?;
@@ -158,6 +160,7 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let listed = other.or(by_name).copied();
     without_parts_of_others(&mut base, listed.as_ref());
     opened_within(&mut base, listed.as_ref());
+    task::beside(&mut base, &model_type);
     let mut reader = Reader::new(&base, nested.map(|_| &file));
     if listed.is_none() && !as_generic {
         return Err(ImportError::UnknownKind { model_type: value::shortened(&model_type) });
@@ -184,6 +187,12 @@ fn read(text: &str, as_generic: bool) -> Result<Imported, ImportError> {
     let whole = nested.and_then(|_| self::model_type(&file).ok());
     let file_type = whole.unwrap_or_else(|| model_type.clone());
     Ok(Imported { config, model_type, file_type, known, name, quantization, report, upper_bounds, not_counted, left_out, asked })
+}
+
+/// The decoder of a file that has a group for it and one for its encoder, where that decoder's kind is listed.
+fn decoder_part(file: &Object) -> Option<&Object> {
+    let Some(Value::Object(part)) = file.get("decoder_config") else { return None };
+    matches!(part.get("model_type"), Some(Value::Text(kind)) if models::of(kind).is_some()).then_some(part)
 }
 
 /// A file whose parts stand one level deeper, in a model inside it, with the keys of that model in the place of its own.

@@ -116,6 +116,17 @@ impl<'a> Reader<'a> {
                 && !around("num_hidden_layers")
     }
 
+    /// Whether the file around a text part was saved from a class of another task: one that classifies, or the whole kind's own model without
+    /// a head.
+    pub(super) fn is_saved_without_text(&self) -> bool {
+        let class = self.outer.and_then(|outer| super::value::class_of(outer.get("architectures")));
+        let kind = self.outer.and_then(|outer| outer.get("model_type"));
+        let (Some(class), Some(Value::Text(kind))) = (class, kind) else { return false };
+        let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
+        let is_bare = class.strip_suffix("Model").is_some_and(|stem| !stem.ends_with("Chat") && plain(stem) == plain(kind));
+        is_bare || ["SequenceClassification", "TokenClassification"].iter().any(|task| class.ends_with(task))
+    }
+
     /// Adds a line to the report.
     pub(super) fn tell(&mut self, key: &str, value: &dyn Display, how: How, note: impl Into<String>) {
         self.report.push(ReportRow { key: key.to_owned(), value: value.to_string(), how, note: note.into() });

@@ -14,6 +14,9 @@ pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), Import
     }
     let of_class = super::value::class_of(file.get("architectures")).and_then(crate::models::of_class);
     let predicts_masked = listed.into_iter().chain(of_class).any(|kind| kind.encoder.is_some());
+    if listed.is_some_and(|kind| super::task::of_file(file, kind).is_some()) {
+        return Ok(());
+    }
     class(file, predicts_masked)
         .map_or(Ok(()), |class| Err(ImportError::NotADecoder { shown_by: format!("architectures: {class}") }))
 }
@@ -24,8 +27,11 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
     let has_streams = kind.is_some_and(|kind| kind.streams.is_some() || kind.embeds_each_layer);
     let is_set = |key: &str| !matches!(file.get(key), None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)));
     let named = |what: &str, key: &str| Some(format!("{what} ({key})"));
+    let counts = kind.is_some_and(|kind| matches!(kind.own_rule, OwnSizes::Rest(_) | OwnSizes::RestOfFile(_)));
     let has_source = kind.is_some_and(|kind| kind.source.is_some());
-    if is_set("is_encoder_decoder") && !has_source {
+    // Of a decoder that is counted alone the encoder is counted, too.
+    let reads_encoder = counts && kind.is_some_and(|kind| kind.encoder.is_some_and(|encoder| encoder.is_decoder));
+    if is_set("is_encoder_decoder") && !has_source && !reads_encoder {
         return named("an encoder beside its decoder", "is_encoder_decoder");
     }
     for key in ["add_cross_attention", "cross_attention_layers"] {
@@ -38,7 +44,6 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
         return named("state-space layers", key);
     }
     let differs = kind.is_some_and(|kind| kind.modules.differential);
-    let counts = kind.is_some_and(|kind| matches!(kind.own_rule, OwnSizes::Rest(_) | OwnSizes::RestOfFile(_)));
     let states = if has_states { &[][..] } else { &STATES[..] };
     let streams = if has_streams { &[][..] } else { &STREAMS[..] };
     for (key, what) in STRUCTURES.iter().chain(streams).chain(states).copied() {
@@ -47,7 +52,7 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
         }
     }
     let sees = ["vision_config", "image_size", "num_mel_bins"].into_iter().find(|key| is_set(key));
-    let reads = super::keys::TEXT_PARTS.into_iter().chain(["vocab_size"]).any(is_set);
+    let reads = super::keys::TEXT_PARTS.into_iter().chain(["decoder_config", "vocab_size"]).any(is_set);
     match (sees, reads) {
         (Some(key), false) => named("only a part for images or sound", key),
         _ => None,

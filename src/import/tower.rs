@@ -73,7 +73,7 @@ impl TowerOnly {
                 known.len() == items.len() && known.iter().zip(items).all(|(known, item)| is(*known, item))
             }
             (Known::Numbers([known]), one) => is(*known, one),
-            (Known::Word(word), Value::Text(text)) => word == text,
+            (Known::Word(word), Value::Text(text) | Value::OtherNumber(text)) => word == text,
             (Known::Off | Known::Numbers(_) | Known::Word(_), _) => false,
         }
     }

@@ -127,10 +127,10 @@ pub(super) fn not_counted(file: &Reader<'_>, kind: &FamilySpec, named: Option<&s
     let known = !kind.names.is_empty();
     let mut found: Vec<String> = file.disagreeing().map(str::to_owned).collect();
     found.extend(kind.never_counted.iter().map(|key| (*key).to_owned()));
-    if named.is_some() && contradicts(file, kind, known) {
+    if named.is_some() && config.task.is_none() && contradicts(file, kind, known) {
         found.push("architectures".to_owned());
     }
-    if known && named.is_some_and(|name| !kind.names.contains(&name)) {
+    if known && named.is_some_and(|name| !kind.names.contains(&name) && !kind.told_by_class.contains(&name)) {
         found.push("model_type".to_owned());
     }
     let counted = Counted { kind, config, switched_off: off(file) };
@@ -176,8 +176,11 @@ fn off(file: &Reader<'_>) -> bool {
     matches!(file.peek("use_sliding_window"), Some(Value::Bool(false)))
 }
 
-/// The class under `architectures` is another than the kind's, or predicts no text.
+/// The class under `architectures` is another than the kind's, or predicts no text; of a file with a text part, that around it.
 fn contradicts(file: &Reader<'_>, kind: &FamilySpec, known: bool) -> bool {
+    if file.is_saved_without_text() {
+        return true;
+    }
     let Some(Value::List(classes)) = file.peek("architectures") else { return false };
     let Some(Value::Text(class)) = classes.first() else { return false };
     let is_stated = kind.saved_with.contains(&class.strip_suffix("ForCausalLM").unwrap_or(class));

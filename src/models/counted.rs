@@ -51,3 +51,8 @@ pub(super) fn indexer(model: &Counted, [heads, width]: [u64; 2]) -> u64 {
     let rank = model.mla.and_then(|mla| mla.q_lora_rank).unwrap_or(model.hidden_size);
     rank * heads * width + model.hidden_size * width + 2 * width + model.hidden_size * heads
 }
+
+/// Attention to the text, and to what an encoder made.
+pub(super) fn attention_twice(model: &Counted, _: &Own, _: Said<'_>) -> u64 {
+    2 * model.num_hidden_layers * attention(model)
+}

@@ -34,6 +34,21 @@ pub const BLOCKS: TowerPart = TowerPart {
     ],
 };
 
+/// Blocks with biases everywhere.
+pub const BIASED: TowerPart = TowerPart {
+    times: SecondLayers,
+    layers: &[
+        Linear("key", SecondHidden, SecondHidden),
+        Linear("value", SecondHidden, SecondHidden),
+        Linear("query", SecondHidden, SecondHidden),
+        Linear("output", SecondHidden, SecondHidden),
+        LayerNorm(SecondHidden),
+        Linear("up", SecondHidden, SecondInner),
+        Linear("down", SecondInner, SecondHidden),
+        LayerNorm(SecondHidden),
+    ],
+};
+
 /// A convolution reads three places.
 pub fn three_places(sizes: &mut TowerSizes) {
     product(sizes, BANDS, BANDS, 3);
@@ -48,19 +63,7 @@ const JOINED: TowerSize = Own6;
 
 /// Blocks behind convolutions over bands and time, and these with the projection (`models/qwen3_omni_moe`, `models/qwen3_asr`).
 pub const OVER_BANDS: [TowerPart; 2] = [
-    TowerPart {
-        times: SecondLayers,
-        layers: &[
-            Linear("key", SecondHidden, SecondHidden),
-            Linear("value", SecondHidden, SecondHidden),
-            Linear("query", SecondHidden, SecondHidden),
-            Linear("output", SecondHidden, SecondHidden),
-            LayerNorm(SecondHidden),
-            Linear("up", SecondHidden, SecondInner),
-            Linear("down", SecondInner, SecondHidden),
-            LayerNorm(SecondHidden),
-        ],
-    },
+    BIASED,
     TowerPart {
         times: One,
         layers: &[

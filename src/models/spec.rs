@@ -240,6 +240,8 @@ pub(crate) struct FamilySpec {
     pub class: &'static str,
     /// Further classes that its files may name: those of a family whose modules it shares.
     pub saved_with: &'static [&'static str],
+    /// The `model_type`s of files that are told to be of this kind by their class alone.
+    pub told_by_class: &'static [&'static str],
     /// Usual spellings of names that do not follow from them, such as "GLM-4.5" of `glm4_moe`.
     pub labels: &'static [(&'static str, &'static str)],
     /// The modules that run it, as choices: its own, those of another family, or [`Modules::GENERIC`].
@@ -310,6 +312,8 @@ pub(crate) struct FamilySpec {
     pub head_bias: Flag,
     /// The key that lists layers which attend to images alone: texts pass by them, and they belong to the projector.
     pub crossed: Option<&'static str>,
+    /// The library's decoders of its kind classify texts and tokens by one matrix in place of the head.
+    pub classifies: bool,
     /// Keys of parts that every model of the kind has, stated or not, and that are not counted.
     pub never_counted: &'static [&'static str],
     /// Keys of parts that checkpoints of the kind have beside the model, stated or not, and that are named as left out.
@@ -366,6 +370,7 @@ impl FamilySpec {
         names: &[],
         class: "",
         saved_with: &[],
+        told_by_class: &[],
         labels: &[],
         modules: &Modules::GENERIC,
         older_names: false,
@@ -411,6 +416,7 @@ impl FamilySpec {
         logit_cap: Flag::Is(false),
         head_bias: Flag::Is(false),
         crossed: None,
+        classifies: true,
         never_counted: &[],
         always_left_out: &[],
         predicts_further: false,

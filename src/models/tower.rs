@@ -80,7 +80,7 @@ pub(crate) enum Known {
     Off,
     /// A list of numbers, or one number.
     Numbers(&'static [u64]),
-    /// A word.
+    /// A word, or a number that is not whole.
     Word(&'static str),
 }
 

@@ -79,7 +79,8 @@ fn recognised(imported: &Imported) -> Option<&'static ModelRow> {
 
 fn same_shape(imported: &Imported) -> Vec<&'static ModelRow> {
     let is_same = |row: &&'static ModelRow| {
-        row.config.tower == imported.config.tower && differences(&row.config, &imported.config).next().is_none()
+        let same = row.config.tower == imported.config.tower && row.config.task == imported.config.task;
+        same && differences(&row.config, &imported.config).next().is_none()
     };
     catalog::models().iter().filter(is_same).collect()
 }

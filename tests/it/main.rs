@@ -27,6 +27,7 @@ mod models {
     mod oom;
     mod refused;
     mod source;
+    mod tasks;
     mod towers;
     mod trained_states;
 }

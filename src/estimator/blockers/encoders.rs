@@ -18,6 +18,12 @@ rules! {
     /// A model of which nothing but parameters is known.
     ENCODER_COUNTED: TRANSFORMERS_TRAINER,
         "Of this model the parameters are counted alone: what its attention takes in training is not modelled; choose another model";
+    /// A model of another task than text in a training that is not modelled with one.
+    TASK_ELSEWHERE: PYTORCH_AUTOGRAD,
+        "A model that classifies texts or tokens is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks alone; choose that stack, or another model";
+    /// States without a loss.
+    NO_TASK: PYTORCH_AUTOGRAD,
+        "This file's class gives states alone and has no loss of its own: its parameters are counted, and what training it takes follows from a loss that it does not say; choose a class with a task, or another model";
     /// Modules that the library cannot run again in backward.
     ENCODER_RUNS_ONCE: TRANSFORMERS_TRAINER,
         "transformers cannot run this encoder's modules again in backward (it does not support activation checkpointing); recompute nothing, or choose another model";

@@ -3,7 +3,7 @@
 use super::{
     FrameworkRule, INDEXED_BY_MASKS, LAYERS_ELSEWHERE, STATES_OTHERWISE, STREAMS_IN_STAGES, STREAMS_TUNED, encoders, towers,
 };
-use crate::config::{AttentionKernel, EmbeddedParts, Job, Objective, Recompute, TrainingRun};
+use crate::config::{AttentionKernel, EmbeddedParts, Job, Objective, Recompute, TaskKind, TrainingRun};
 
 rules! {
     /// Blocks that are one, and shards.
@@ -23,6 +23,8 @@ pub(super) fn forbidden(job: &Job, run: &TrainingRun, forbid: &mut Forbid<'_>) {
     forbid(is_encoder && !encoders::runs(job, run), &|| Some(&encoders::ENCODER_ELSEWHERE));
     forbid(is_encoder && !encoders::runs_again(job, run), &|| Some(&encoders::ENCODER_RUNS_ONCE));
     forbid(is_encoder && !model.family.modules().encoder.trains, &|| Some(&encoders::ENCODER_COUNTED));
+    forbid(model.task.is_some() && !encoders::runs(job, run), &|| Some(&encoders::TASK_ELSEWHERE));
+    forbid(model.task.is_some_and(|task| task.kind == TaskKind::States), &|| Some(&encoders::NO_TASK));
     forbid(model.source.is_some() && !encoders::run_beside(job, run), &|| Some(&encoders::SOURCE_ELSEWHERE));
     let written = run.attention == AttentionKernel::Standard && run.recompute == Recompute::None;
     let biased = model.family.modules().encoder.embedding == EmbeddedParts::WithBiases;

@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "albert",
         choice: FamilyChoice { rank: 76, word: "albert", label: "ALBERT" },
         encoder: EncoderModules {
+            tasks: TaskHeads::POOLING,
             always_widens: true,
             head_width: HeadWidth::OfEmbedding,
             runs_again: false,

@@ -21,6 +21,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         splits_tokens: false,
         takes_prefix: false,
         tensor_plan: None,
+        encoder: EncoderModules { tasks: TaskHeads::POOLING, ..EncoderModules::PLAIN },
         shape: Some(ShapeRule {
             encoder: true,
             attention_bias: Some(true),

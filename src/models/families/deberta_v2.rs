@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "deberta-v2",
         choice: FamilyChoice { rank: 77, word: "deberta-v2", label: "DeBERTa v2" },
         encoder: EncoderModules {
+            tasks: TaskHeads::dense(DenseFunction::Gelu),
             embedding: EmbeddedParts::WithEmbeddedDistances,
             buffers: PositionBuffers::OfPositions,
             makes_types: true,

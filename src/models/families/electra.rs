@@ -11,7 +11,12 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "electra",
         choice: FamilyChoice { rank: 70, word: "electra", label: "ELECTRA" },
         registers_head_bias_twice: false,
-        encoder: EncoderModules { head_width: HeadWidth::OfEmbedding, head_takes_gelu: true, ..EncoderModules::PLAIN },
+        encoder: EncoderModules {
+            tasks: TaskHeads::dense(DenseFunction::Gelu),
+            head_width: HeadWidth::OfEmbedding,
+            head_takes_gelu: true,
+            ..EncoderModules::PLAIN
+        },
         ..*super::bert::FAMILY.modules
     },
     sizes: Sizes::of([256, 1024], 12, 4, 30_522, 512),

@@ -23,6 +23,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         takes_prefix: false,
         tensor_plan: None,
         encoder: EncoderModules {
+            tasks: TaskHeads::TRANSFORM,
             buffers: PositionBuffers::None,
             head_takes_gelu: true,
             head_bias: false,

@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "mpnet",
         choice: FamilyChoice { rank: 73, word: "mpnet", label: "MPNet" },
         encoder: EncoderModules {
+            tasks: TaskHeads::POOLING,
             embedding: EmbeddedParts::WithDistances,
             buffers: PositionBuffers::OfPositions,
             head_takes_gelu: true,

@@ -12,6 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 71, word: "rembert", label: "RemBERT" },
         registers_head_bias_twice: false,
         encoder: EncoderModules {
+            tasks: TaskHeads::POOLING,
             buffers: PositionBuffers::OfPositions,
             makes_types: true,
             added: AddedParts::PositionsInPlace,

@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "roc_bert",
         choice: FamilyChoice { rank: 74, word: "roc-bert", label: "RoCBert" },
         encoder: EncoderModules {
+            tasks: TaskHeads::POOLING,
             embedding: EmbeddedParts::WithSoundAndShape,
             added: AddedParts::AllInPlace,
             ..EncoderModules::PLAIN

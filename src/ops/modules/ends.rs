@@ -12,6 +12,7 @@ mod parts;
 mod saved;
 mod source;
 mod tables;
+mod task;
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -23,6 +24,7 @@ use forms::Forms;
 use frames::Frames;
 use parts::PartOfLoss;
 use source::OfSource;
+use task::OfTask;
 
 use super::adapter::{Past, Prefix, Prompt};
 use super::altup::{OfLayer, SharedKeys, Streams};
@@ -94,6 +96,8 @@ pub(crate) struct Ends {
     frames: Option<Frames>,
     /// The ends of an encoder beside the decoder.
     source: Option<Box<OfSource>>,
+    /// The head of another task than text.
+    task: Option<Box<OfTask>>,
     /// The head's input is scaled.
     scales_output: bool,
     /// The buffer that is added to logits.
@@ -234,6 +238,7 @@ impl Ends {
             parts: PartOfLoss::all(build),
             frames: Frames::new(build),
             source,
+            task: None,
             scales_output: modules.scales_output && model.source.is_some_and(|source| !source.unscaled_output),
             logits_buffer: Cell::default(),
             tower: model.tower.filter(|_| first),
@@ -280,6 +285,10 @@ impl Ends {
             self.own.pooler = model.encoder.map(|_| pooler);
         }
         super::further::declare(build, false);
+        if let Some(task) = model.task {
+            self.task = Some(Box::new(OfTask::new(build, task)));
+            return;
+        }
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         if with.tuning.objective.scores() {
             // It is new, and learns whatever else does.
@@ -462,6 +471,11 @@ impl Ends {
         (embedded, outputs): (Embedded<'t>, Option<Var<'t>>),
         around: &dyn AroundLoss,
     ) -> Var<'t> {
+        if let Some(task) = &self.task {
+            let ids = embedded.ids.clone();
+            let hidden = self.last_norm(tape, embedded, outputs);
+            return task.run(tape, hidden, &ids);
+        }
         match &self.head {
             Some(head) => {
                 let ids = embedded.ids.clone();

@@ -7,9 +7,12 @@ use super::super::fields::EMPTY;
 use super::super::{FieldId, FieldKind, Value, codec, field, field_of_key, fields, number_and_unit};
 use super::{KeysNow, Source, Unread, Values};
 use crate::catalog;
-use crate::config::{self, Encoder, ModelConfig, Tower};
+use crate::config::{self, Encoder, ModelConfig, Task, Tower};
 #[cfg(any(target_arch = "wasm32", test))]
-use crate::{config::TowerSizes, models};
+use crate::{
+    config::{TaskKind, TowerSizes},
+    models,
+};
 
 /// Writes a question.
 #[cfg(any(target_arch = "wasm32", test))]
@@ -68,6 +71,10 @@ fn sizes(config: &ModelConfig) -> String {
         Some(encoder) => format!("{sizes}&{ENCODER}={}", words_of_encoder(encoder)),
         None => sizes,
     };
+    let sizes = match config.task {
+        Some(task) => format!("{sizes}&{TASK}={}", words_of_task(task)),
+        None => sizes,
+    };
     let sizes = match &config.tower {
         Some(tower) => format!("{sizes}&{TOWER}={}", words_of_tower(tower)),
         None => sizes,
@@ -113,6 +120,20 @@ fn read_source(text: &str) -> Option<config::Source> {
         *size = next()?;
     }
     Some(source)
+}
+
+/// The key of a task, likewise.
+const TASK: &str = "task";
+
+fn words_of_task(task: Task) -> String {
+    format!("{}.{}", task.kind.word(), task.labels)
+}
+
+#[cfg(any(target_arch = "wasm32", test))]
+fn read_task(text: &str) -> Option<Task> {
+    let words = text.split('&').find_map(|pair| pair.strip_prefix(TASK)?.strip_prefix('='))?;
+    let (kind, labels) = words.split_once('.')?;
+    Some(Task { kind: TaskKind::named(kind)?, labels: labels.parse().ok()? })
 }
 
 /// The key of a vision tower, likewise.
@@ -172,7 +193,8 @@ fn shape(text: &str) -> ModelConfig {
         by_hand.set.insert(id, value);
     }
     by_hand.set.insert(FieldId::Sizes, Value::Flag(true));
-    ModelConfig { encoder: read_encoder(text), tower: read_tower(text), source: read_source(text), ..by_hand.config_of_sizes() }
+    let (encoder, tower, source) = (read_encoder(text), read_tower(text), read_source(text));
+    ModelConfig { encoder, tower, source, task: read_task(text), ..by_hand.config_of_sizes() }
 }
 
 fn values<'a>(values: impl Iterator<Item = (&'a FieldId, &'a Value)>) -> String {

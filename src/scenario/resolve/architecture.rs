@@ -88,6 +88,7 @@ impl Scenario {
             word_embed_proj_dim: self.optional_integer(FieldId::EmbeddingWidth),
             new_decoder_architecture: self.flag(FieldId::NewDecoder),
             pooler: self.flag(FieldId::Pooler),
+            task: None,
             encoder: None,
             tower: None,
             source: None,

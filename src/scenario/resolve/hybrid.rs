@@ -114,6 +114,9 @@ pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
     let serves = scenario.mode() == Mode::Serve;
     let (is_refused, message, way_out, mode) = if serves {
         let message = match model.encoder {
+            None if model.task.is_some() => {
+                "This model classifies texts or gives their states, and writes none. Serving it is not modelled here; training it is."
+            }
             _ if model.source.is_some() => {
                 "This model is a decoder beside an encoder. Serving both is not modelled here; training them is."
             }
@@ -127,7 +130,7 @@ pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
                 "This model is an encoder: it reads whole texts and writes none. Serving it is not modelled here; training it is."
             }
         };
-        (model.encoder.is_some() || model.source.is_some(), message, "Train it", Mode::Train)
+        (model.encoder.is_some() || model.source.is_some() || model.task.is_some(), message, "Train it", Mode::Train)
     } else {
         let message = "This model has layers that keep a state, lack attention, share keys and values, or have heads of another shape. What it takes to train them is not modelled here; serving is.";
         (model.hybrid.is_some() && model.is_only_served(), message, "Serve it", Mode::Serve)

@@ -19,6 +19,7 @@ from transformers import (
     AutoModelForImageTextToText,
     AutoModelForMultimodalLM,
 )
+from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 FOLDER = pathlib.Path(__file__).parent.parent / "configs" / "corpus"
@@ -32,6 +33,11 @@ def keys(path):
         found.pop(key, None)
     return found
 
+
+# Kinds that predict text, hidden or further.
+OF_TEXT = {**modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES, **modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES}
+# How classes end that predict no text, and are counted as they are.
+OTHER_TASKS = ("Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
 
 # Older names of kinds that transformers has under another one.
 ALIASES = {"RefinedWeb": "falcon", "RefinedWebModel": "falcon", "kimi_k2": "deepseek_v3"}
@@ -97,6 +103,11 @@ def line(path):
         row["model_type"] = config.model_type
         # Of a model that hears, sees and speaks, the part that thinks is a model of its own.
         config = getattr(config, "thinker_config", config)
+        named = (found.get("architectures") or [""])[0]
+        if named.endswith(OTHER_TASKS) and hasattr(transformers, named) and config.model_type in OF_TEXT and not getattr(config, "is_encoder_decoder", False):
+            with torch.device("meta"):
+                text = count(getattr(transformers, named)(config))
+            return dict(row, text=text, text_class=named)
         if getattr(config, "is_encoder_decoder", False) and hasattr(transformers, (found.get("architectures") or [""])[0]):
             # A class without a head is counted with the one for text.
             name = found["architectures"][0].replace("BartModel", "BartForConditionalGeneration")

@@ -40,6 +40,13 @@ class Named:
             forward = model.forward
             model.forward = lambda input_ids, labels: forward(**{model.main_input_name: model.source}, labels=labels)
             return model
+        task = self.of.__name__.rpartition("For")[2]
+        if task in ("SequenceClassification", "QuestionAnswering"):
+            # A label for each text, which is part of what the truth tools give.
+            names = ("labels",) if task == "SequenceClassification" else ("start_positions", "end_positions")
+            forward = model.forward
+            model.forward = lambda input_ids, labels: forward(input_ids=input_ids, **{name: input_ids[:, 0] for name in names})
+            return model
         Tracker.beside = images.inputs(config, self.run)
         images.prepare(model, self.run)
         mod_tracker.register_multi_grad_hook = without_graph if Tracker.beside else WITH_GRAPH

@@ -144,7 +144,7 @@ CASES = [
     ("ernie4_5_moe", dict(S, num_hidden_layers=6, num_attention_heads=11, head_dim=40, num_key_value_heads=1, moe_num_experts=6, moe_k=3, moe_num_shared_experts=3, moe_layer_start_index=0, moe_layer_end_index=4, moe_layer_interval=2, use_bias=True)),
     ("mimo_v2_flash", dict(num_hidden_layers=48)), ("mimo_v2_flash", dict(hidden_size=512, intermediate_size=1536, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=2, head_dim=64, vocab_size=4000)), ("mimo_v2_flash", dict(hidden_size=640, intermediate_size=1280, num_hidden_layers=3, num_attention_heads=10, num_key_value_heads=5, head_dim=96, vocab_size=1000)),
     ("gemma3n_text", dict(num_hidden_layers=35)), ("gemma3n_text", dict(hidden_size=512, intermediate_size=1024, num_hidden_layers=5, num_attention_heads=8, num_key_value_heads=2, head_dim=64, vocab_size=4000, vocab_size_per_layer_input=4000, hidden_size_per_layer_input=64, num_kv_shared_layers=0, laurel_rank=16, sliding_window=128, activation_sparsity_pattern=[0.0, 0.0, 0.0, 0.0, 0.0], layer_types=['sliding_attention', 'sliding_attention', 'sliding_attention', 'sliding_attention', 'full_attention'])), ("gemma3n_text", dict(hidden_size=640, intermediate_size=1280, num_hidden_layers=6, num_attention_heads=4, num_key_value_heads=1, head_dim=128, vocab_size=1000, vocab_size_per_layer_input=900, hidden_size_per_layer_input=32, num_kv_shared_layers=2, laurel_rank=8, sliding_window=256, activation_sparsity_pattern=[0.95, 0.95, 0.0, 0.0, 0.0, 0.0], layer_types=['sliding_attention', 'sliding_attention', 'full_attention', 'sliding_attention', 'sliding_attention', 'full_attention'])),
-    *[case for kind, default, own in NEW for case in ((kind, default), (kind, own), (kind, {**own, **OTHER.get(kind, OTHER[None])}))],
+    *[(kind, keys) for kind, *shapes in NEW for keys in (*shapes, *[{**own, **OTHER.get(kind, OTHER[None])} for own in shapes[1:]])],
 ]
 
 # Written to parameters_further.jsonl, with the argument `further`.
@@ -231,6 +231,43 @@ CASES += [
     ("moshi", dict(hidden_size=256, ffn_dim=512, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, head_dim=48, vocab_size=1000, architectures=["MoshiForCausalLM"])),
 ]
 SPEECH = ["voxtral_realtime", "kyutai_speech_to_text"]
+# Kinds that read sound, or write codes of it: decoders counted alone, with the encoders that stand before them.
+SIDE = dict(hidden_size=256, intermediate_size=512, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=64)
+PARAKEET = dict(model_type="parakeet_encoder", hidden_size=128, intermediate_size=256, num_hidden_layers=3, num_attention_heads=4, num_mel_bins=40, subsampling_conv_channels=64, conv_kernel_size=5)
+SEAMLESS = dict(hidden_size=256, decoder_layers=2, decoder_attention_heads=4, decoder_ffn_dim=512, vocab_size=1000, speech_encoder_layers=3, speech_encoder_intermediate_size=384, speech_encoder_attention_heads=8, feature_projection_input_dim=80, conv_depthwise_kernel_size=15, num_adapter_layers=2)
+CASES += [
+    ("speech_to_text", dict(architectures=["Speech2TextForConditionalGeneration"], d_model=256, encoder_layers=3, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=512, decoder_ffn_dim=384, vocab_size=1000, conv_channels=512, input_feat_per_channel=40)),
+    ("moonshine", dict(architectures=["MoonshineForConditionalGeneration"], hidden_size=256, intermediate_size=512, encoder_num_hidden_layers=3, decoder_num_hidden_layers=2, encoder_num_attention_heads=8, encoder_num_key_value_heads=4, decoder_num_attention_heads=4, decoder_num_key_value_heads=2, vocab_size=1000, attention_bias=True)),
+    ("canary", dict(architectures=["CanaryForConditionalGeneration"], encoder_config=PARAKEET, decoder_config=dict(SIDE, model_type="canary_decoder", vocab_size=1000), vocab_size=1000)),
+    ("cohere_asr", dict(SIDE, architectures=["CohereAsrForConditionalGeneration"], encoder_config=PARAKEET, vocab_size=1000, max_position_embeddings=128, attention_bias=False)),
+    ("dia", dict(architectures=["DiaForConditionalGeneration"], encoder_config=dict(SIDE, model_type="dia_encoder"), decoder_config=dict(SIDE, model_type="dia_decoder", num_channels=4, cross_num_attention_heads=2, cross_num_key_value_heads=1, cross_head_dim=32, cross_hidden_size=256, vocab_size=300), delay_pattern=[0, 1, 2, 3])),
+    ("voxtral_realtime", dict(architectures=["VoxtralRealtimeForConditionalGeneration"], audio_config=dict(SIDE, model_type="voxtral_realtime_encoder", num_key_value_heads=4, num_mel_bins=40), text_config=dict(SIDE, model_type="voxtral_realtime_text", vocab_size=1000), hidden_size=256)),
+    ("kyutai_speech_to_text", dict(architectures=["KyutaiSpeechToTextForConditionalGeneration"], hidden_size=256, ffn_dim=768, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=4, vocab_size=500, codebook_vocab_size=65, num_codebooks=4, audio_pad_token_id=0, audio_bos_token_id=64, codec_config=dict(model_type="mimi", num_hidden_layers=2, intermediate_size=256))),
+    ("speecht5", dict(architectures=["SpeechT5ForSpeechToText"], hidden_size=256, encoder_layers=3, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=8, encoder_ffn_dim=512, decoder_ffn_dim=384, encoder_max_relative_position=40)),
+    ("seamless_m4t", dict(SEAMLESS, architectures=["SeamlessM4TForSpeechToText"], adaptor_kernel_size=4)), ("seamless_m4t_v2", dict(SEAMLESS, architectures=["SeamlessM4Tv2ForSpeechToText"], tie_word_embeddings=False)),
+]
+# Encoders of which parameters are counted alone.
+CASES += [
+    ("squeezebert", dict(B, architectures=["SqueezeBertForMaskedLM"], embedding_size=512)), ("convbert", dict(B, architectures=["ConvBertForMaskedLM"], embedding_size=256, head_ratio=4, conv_kernel_size=5)), ("fnet", dict(architectures=["FNetForMaskedLM"], hidden_size=512, intermediate_size=1536, num_hidden_layers=3, vocab_size=4000, type_vocab_size=3)),
+    ("mobilebert", dict(B, architectures=["MobileBertForMaskedLM"], embedding_size=96, intra_bottleneck_size=64, num_feedforward_networks=3)), ("ultrabert", dict(SM, architectures=["UltrabertForMaskedLM"], head_dim=96, prediction_head_size=128, attention_bias=True, tie_word_embeddings=True)),
+]
+# Classes of other tasks, and models without a head.
+THREE = {str(label): f"LABEL_{label}" for label in range(3)}
+PAGE = dict(B, max_position_embeddings=514)
+CASES += [
+    *[(kind, dict(shape, architectures=[stem + "Model"])) for kind, stem, shape in (("bert", "Bert", B), ("xlm-roberta", "XLMRoberta", PAGE), ("distilbert", "DistilBert", dict(dim=512, hidden_dim=1536, n_layers=3, n_heads=8, vocab_size=4000)), ("modernbert", "ModernBert", dict(B, pad_token_id=1)), ("qwen3", "Qwen3", SM), ("gemma2", "Gemma2", SM))],
+    *[(kind, dict(shape, architectures=[f"{stem}For{task}"], **({} if task == "QuestionAnswering" else dict(id2label=THREE)))) for kind, stem, shape in (("bert", "Bert", B), ("roberta", "Roberta", PAGE), ("deberta-v2", "DebertaV2", B), ("electra", "Electra", dict(B, embedding_size=96)), ("qwen3", "Qwen3", dict(SM, pad_token_id=0))) for task in ("SequenceClassification", "TokenClassification", "QuestionAnswering")],
+]
+# Families that a part of a file tells, or its class.
+CALLED = {"canary": "canary_decoder", "dia": "dia_decoder", "voxtral_realtime": "voxtral_realtime_text"}
+
+
+def called(kind, keys):
+    """The kind by which a family is known."""
+    speaks = kind.startswith("seamless") and "SpeechToText" in keys.get("architectures", [""])[0]
+    return kind + "_speech" if speaks else CALLED.get(kind, kind)
+
+
 # Parts for text that have no class of their own: the kind of the whole model, and its parts beside the text.
 OF_WHOLE = {
     "qwen3_omni_moe_text": ("qwen3_omni_moe_thinker", ["model.audio_tower", "model.visual"]), "paddleocr_vl_text": ("paddleocr_vl", ["model.visual", "model.projector"]), "glm_ocr_text": ("glm_ocr", ["model.visual"]),
@@ -259,7 +296,7 @@ def built(kind, keys):
         del model.model.visual
         return model
     named = keys.get("architectures")
-    config = CONFIG_MAPPING[kind](**{key: value for key, value in keys.items() if key != "architectures"})
+    config = CONFIG_MAPPING[kind](**{key: dict(value) if isinstance(value, dict) else value for key, value in keys.items() if key != "architectures"})
     return getattr(transformers, named[0])(config) if named else AutoModelForCausalLM.from_config(config)
 
 
@@ -267,7 +304,7 @@ for kind, keys in FURTHER if sys.argv[1:] == ["further"] else CASES:
     try:
         with torch.device("meta"):
             model = built(kind, keys)
-        row = dict(model=kind, parameters=sum(p.numel() for p in model.parameters()), config=dict(model_type=kind, **keys))
+        row = dict(model=called(kind, keys), parameters=sum(p.numel() for p in model.parameters()), config=dict(model_type=kind, **keys))
         print(json.dumps(row))
     except Exception as error:
         print(kind, keys, repr(error)[:200], file=sys.stderr)

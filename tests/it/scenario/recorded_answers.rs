@@ -388,6 +388,21 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=voxtral-realtime",
     "fam=kyutai-stt",
     "fam=blt",
+    "fam=speechtotext",
+    "fam=moonshine",
+    "fam=canary",
+    "fam=cohereasr",
+    "fam=dia",
+    "fam=voxtralrealtime",
+    "fam=kyutai",
+    "fam=speecht5",
+    "fam=seamlessspeech",
+    "fam=seamlessv2speech",
+    "fam=squeezebert",
+    "fam=convbert",
+    "fam=fnet",
+    "fam=mobilebert",
+    "fam=ultrabert",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left

@@ -1,6 +1,6 @@
 //! Parameters of encoders, from their fields alone.
 
-use headroom::config::{ModelConfig, PositionEmbedding};
+use headroom::config::{BeforeClasses, ModelConfig, PositionEmbedding, Task};
 
 /// A dense layer with a bias.
 fn dense(from: u64, to: u64) -> u64 {
@@ -15,7 +15,7 @@ pub fn parameters(config: &ModelConfig, norm: u64, layer: impl Fn(u64) -> u64) -
     let own = encoder.own;
     let head = match kind {
         "rembert" => own[0],
-        "electra" | "albert" | "roformer" => e,
+        "electra" | "albert" | "roformer" | "convbert" => e,
         _ => h,
     };
     let norm_of = |width: u64| norm / h * width;
@@ -53,6 +53,7 @@ pub fn parameters(config: &ModelConfig, norm: u64, layer: impl Fn(u64) -> u64) -
         .contains(&kind);
     total += if once || config.tie_word_embeddings { 0 } else { v };
     total += if config.pooler { dense(h, h) } else { 0 };
+    total += config.task.map_or(0, |task| of_task(config, task, norm));
     // The first block lacks a norm; keys, or gate and up, lack biases.
     total -= match kind {
         "modernbert" | "modernbert-decoder" => norm,
@@ -68,6 +69,17 @@ pub fn parameters(config: &ModelConfig, norm: u64, layer: impl Fn(u64) -> u64) -
             "roc_bert" => own[0] * own[1] + own[2] * own[3] + dense(h + own[1] + own[3], h),
             _ => further(config, own),
         }
+}
+
+/// The head of a task: what stands before its classes, and these.
+fn of_task(config: &ModelConfig, task: Task, norm: u64) -> u64 {
+    let h = config.hidden_size;
+    let before = match config.family.modules().encoder.tasks.before(task.kind) {
+        BeforeClasses::Nothing | BeforeClasses::Unknown => 0,
+        BeforeClasses::Dense(_) => dense(h, h),
+        BeforeClasses::Transform => h * h + norm,
+    };
+    before + task.labels * (h + 1)
 }
 
 /// Embedded distances, what projects them in each block, and what v1's projections lack.

@@ -12,7 +12,7 @@ use std::num::NonZeroU64;
 use headroom::config::{
     Accelerator, AttentionKernel, Cluster, DataSharding, Engine, GradientDType, HiddenAct, Job, Mixer, MixerKind, MlpKind,
     ModelConfig, Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun,
-    Stack, Tower, TowerLayer, TrainingPrecision, TrainingRun,
+    Stack, TaskKind, Tower, TowerLayer, TrainingPrecision, TrainingRun,
 };
 use headroom::units::Bytes;
 
@@ -152,7 +152,8 @@ pub fn parameters(config: &ModelConfig) -> u64 {
     let h = config.hidden_size;
     let norm = norm_parameters(config);
     if config.encoder.is_some() {
-        return encoder::parameters(config, norm, |layer| layer_parameters(config, layer, norm));
+        let tower = config.tower.as_ref().map_or(0, tower_parameters);
+        return encoder::parameters(config, norm, |layer| layer_parameters(config, layer, norm)) + tower;
     }
     if config.source.is_some() {
         return source::parameters(config, norm);
@@ -182,6 +183,10 @@ pub fn parameters(config: &ModelConfig) -> u64 {
         total += inputs * (altup.vocab_size_per_layer_input + h) + p + 2 * (altup.num_inputs - 1) * h * h;
     }
     total += config.tower.as_ref().map_or(0, tower_parameters);
+    if let Some(task) = config.task {
+        // A decoder's matrix for whole texts has no bias.
+        total += task.labels * h + if task.kind == TaskKind::Sequence { 0 } else { task.labels };
+    }
     total + if config.lm_head_bias { config.vocab_size } else { 0 }
 }
 
@@ -287,7 +292,7 @@ fn mixer_parameters(h: u64, mixer: &Mixer) -> u64 {
 fn norm_parameters(config: &ModelConfig) -> u64 {
     match (config.normalization, config.family.model_type()) {
         // Without biases.
-        (Normalization::LayerNorm, "modernbert" | "modernbert-decoder") => config.hidden_size,
+        (Normalization::LayerNorm, "modernbert" | "modernbert-decoder" | "moonshine") => config.hidden_size,
         (Normalization::LayerNorm, _) => 2 * config.hidden_size,
         // Without a scale.
         (Normalization::RmsNorm, "nanochat" | "hrm_text") => 0,

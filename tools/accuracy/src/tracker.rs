@@ -1,6 +1,6 @@
 //! What PyTorch's trackers count besides the memory of a step. No GPU holds it, so the engine does not know it; what was measured holds it.
 
-use headroom::config::{EmbeddedParts, Job, OptimizerImplementation, Recompute, TrainingPrecision};
+use headroom::config::{AttentionKernel, EmbeddedParts, Job, OptimizerImplementation, Recompute, TrainingPrecision};
 use headroom::estimator::{Phase, estimate};
 use headroom::ops::{self, Op, Role, Shape, Tensor};
 
@@ -38,7 +38,23 @@ pub fn held_by_hooks(job: &Job) -> Option<u64> {
     let held = job.micro_batch_size() * run.seq_length * width * bits / 8;
     let timeline = estimate(job).timeline?;
     let blocks = timeline.stretches.iter().filter(|stretch| stretch.phase == Phase::Backward && stretch.layer.is_some());
-    blocks.map(|stretch| stretch.peak.into_iter().map(|bytes| bytes.0).sum::<u64>() + held).max()
+    let of_last = of_last_block(job).filter(|_| !written);
+    let of_block = |layer: Option<u64>| of_last.filter(|_| layer == model.num_hidden_layers.checked_sub(1)).unwrap_or(held);
+    blocks.map(|stretch| stretch.peak.into_iter().map(|bytes| bytes.0).sum::<u64>() + of_block(stretch.layer)).max()
+}
+
+/// What is held more in the last block, which nothing behind it has left a gradient to: while the first matrix of its second half gets
+/// its gradients, that of the second one's input is still held. The engine's peak has that input beside it, which is gone by then. `None`
+/// where casts, a run again or scores make other moments the highest.
+fn of_last_block(job: &Job) -> Option<u64> {
+    let (run, model) = (job.training()?, job.model());
+    let written = run.attention == AttentionKernel::Standard;
+    if written || run.recompute == Recompute::Full || run.precision == TrainingPrecision::AmpBf16 {
+        return None;
+    }
+    let tokens = job.micro_batch_size() * run.seq_length;
+    let (h, inner) = (model.hidden_size, model.intermediate_size);
+    Some((tokens * h + h * inner + inner).saturating_sub(tokens * inner) * run.recipe().parameter.bits() / 8)
 }
 
 /// The peak where the tracker's hooks hold gradients of a decoder's blocks; `None` of models without an encoder beside the decoder.

@@ -21,15 +21,20 @@ pub(super) struct Transform {
 }
 
 impl Transform {
-    /// Declares its parameters.
+    /// Declares its parameters, over all tokens.
     pub fn new(build: &Build<'_>) -> Self {
+        let form = build.tape.form([build.with.b(), build.with.s(), head_width(build)]);
+        Self::over(build, form, build.shapes.rows)
+    }
+
+    /// Declares its parameters, over states of that shape, each row of which is normed.
+    pub fn over(build: &Build<'_>, form: Form, rows: Form) -> Self {
         build.tape.at("Layer before the output head", sources::PYTORCH_AUTOGRAD);
         let (h, own) = (build.with.h(), build.model().family.modules().encoder);
         let width = head_width(build);
-        let form = build.tape.form([build.with.b(), build.with.s(), width]);
         let dense = build.linear(("dense weight", own.head_bias.then_some("dense bias")), (width, h), form);
         let act = if own.head_takes_gelu { Activation::of(HiddenAct::Gelu) } else { Activation::new(build) };
-        Self { dense, act, norm: Norm::new(build, width, build.shapes.rows) }
+        Self { dense, act, norm: Norm::new(build, width, rows) }
     }
 
     /// The output head's input.

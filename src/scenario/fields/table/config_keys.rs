@@ -328,4 +328,18 @@ fields! { $
     GlobalSizes("global-config", "global_config", "Large part").text(80).of_file(),
     /// Sizes of the model that says where patches begin, with bars between.
     PatcherSizes("patcher-config", "patcher_config", "Sizes of the model that finds patches").text(80).of_file(),
+    /// Heads that attention has one of, where a convolution takes the others' place.
+    HeadRatio("head-ratio", "head_ratio", "Heads by attention's own").whole(1..=SIZE).step(1).of_file(),
+    /// Width of states inside blocks, between wider ones.
+    BottleneckSize("intra-bottleneck-size", "intra_bottleneck_size", "Width inside blocks").whole(1..=SIZE).step(1).of_file(),
+    /// Feed-forward layers of a block.
+    FeedForwards("num-feedforward-networks", "num_feedforward_networks", "Feed-forward layers of a block").whole(1..=SIZE).step(1).of_file(),
+    /// Width between the two matrices before the head.
+    PredictionHead("prediction-head-size", "prediction_head_size", "Width before the head").whole(1..=SIZE).step(1).of_file(),
+    /// Patches along each side that become one token.
+    PixelShuffle("pixel-shuffle-factor", "pixel_shuffle_factor", "Vision: patches merged along a side").whole(1..=SIZE).step(1).of_file(),
+    /// What a model predicts that writes no text: states, sequence, token or span.
+    TaskWord("task-of", "task_of", "Task").text(20).of_file(),
+    /// Numbers that the head gives for a text or a token.
+    NumLabels("num-labels", "num_labels", "Classes").whole(1..=SIZE).step(1).of_file(),
 }

@@ -91,4 +91,54 @@ fields! { $
     EncWords("encoder.vocab-size", "encoder.vocab_size", "Encoder: words").whole(1..=SIZE).step(1).of_file(),
     /// The encoder beside the decoder: layers.
     EncLayers("encoder.num-hidden-layers", "encoder.num_hidden_layers", "Encoder: layers").whole(1..=SIZE).step(1).of_file(),
+    /// Numbers of a frame of sound.
+    FurtherFeatures("further-config.input-feat-per-channel", "further_config.input_feat_per_channel", "Sound: numbers of a frame").whole(1..=SIZE).step(1).of_file(),
+    /// Channels that a sound has.
+    SoundChannels("further-config.input-channels", "further_config.input_channels", "Sound: channels").whole(1..=SIZE).step(1).of_file(),
+    /// Columns of the first convolution.
+    FurtherConvChannels("further-config.conv-channels", "further_config.conv_channels", "Sound: columns of convolutions").whole(1..=SIZE).step(1).of_file(),
+    /// Columns of the convolutions.
+    FurtherSubsampled("further-config.subsampling-conv-channels", "further_config.subsampling_conv_channels", "Sound: columns of convolutions").whole(1..=SIZE).step(1).of_file(),
+    /// Moments that a convolution sees.
+    FurtherConvPlaces("further-config.conv-kernel-size", "further_config.conv_kernel_size", "Sound: moments of a convolution").whole(1..=SIZE).step(1).of_file(),
+    /// Blocks that predict times.
+    FurtherTimes("further-config.num-timestamp-prediction-layers", "further_config.num_timestamp_prediction_layers", "Sound: layers of times").whole(0..=10_000).step(1).of_file(),
+    /// Heads of the encoder.
+    FurtherEncoderHeads("further-config.encoder-attention-heads", "further_config.encoder_attention_heads", "Sound: heads").whole(1..=SIZE).step(1).of_file(),
+    /// The longest distance that has an embedding.
+    FurtherDistances("further-config.encoder-max-relative-position", "further_config.encoder_max_relative_position", "Sound: longest distance").whole(1..=SIZE).step(1).of_file(),
+    /// Width between the projector's matrices.
+    VisionProjected("vision-config.projector-hidden-size", "vision_config.projector_hidden_size", "Projector: width inside").whole(1..=SIZE).step(1).of_file(),
+    /// Frames that the projector reads at once.
+    VisionTogether("vision-config.downsample-factor", "vision_config.downsample_factor", "Projector: frames at once").whole(1..=SIZE).step(1).of_file(),
+    /// Blocks of the encoder beside the decoder.
+    EncoderNumLayers("encoder-num-hidden-layers", "encoder_num_hidden_layers", "Encoder: layers").whole(1..=10_000).step(1).of_file(),
+    /// Query heads of the encoder.
+    EncoderNumHeads("encoder-num-attention-heads", "encoder_num_attention_heads", "Encoder: heads").whole(1..=SIZE).step(1).of_file(),
+    /// Key/value heads of the encoder.
+    EncoderNumKeys("encoder-num-key-value-heads", "encoder_num_key_value_heads", "Encoder: key/value heads").whole(1..=SIZE).step(1).optional().of_file(),
+    /// Codes of each moment, each with a table of its own.
+    NumChannels("num-channels", "num_channels", "Channels of codes").whole(1..=SIZE).step(1).of_file(),
+    /// Query heads that read the encoder.
+    CrossHeads("cross-num-attention-heads", "cross_num_attention_heads", "Cross-attention: heads").whole(1..=SIZE).step(1).of_file(),
+    /// Key/value heads of what the encoder made.
+    CrossKeys("cross-num-key-value-heads", "cross_num_key_value_heads", "Cross-attention: key/value heads").whole(1..=SIZE).step(1).of_file(),
+    /// Width of a head that reads the encoder.
+    CrossHead("cross-head-dim", "cross_head_dim", "Cross-attention: head size").whole(1..=SIZE).step(1).of_file(),
+    /// Width of what the encoder made.
+    CrossHidden("cross-hidden-size", "cross_hidden_size", "Cross-attention: width of the source").whole(1..=SIZE).step(1).of_file(),
+    /// Blocks of the encoder of speech.
+    SpeechLayers("speech-encoder-layers", "speech_encoder_layers", "Speech: layers").whole(1..=10_000).step(1).of_file(),
+    /// Inner width of its feed-forward layers.
+    SpeechInner("speech-encoder-intermediate-size", "speech_encoder_intermediate_size", "Speech: feed-forward width").whole(1..=SIZE).step(1).of_file(),
+    /// Heads of the encoder of speech.
+    SpeechHeads("speech-encoder-attention-heads", "speech_encoder_attention_heads", "Speech: heads").whole(1..=SIZE).step(1).of_file(),
+    /// Numbers of a frame of speech.
+    SpeechBands("feature-projection-input-dim", "feature_projection_input_dim", "Speech: numbers of a frame").whole(1..=SIZE).step(1).of_file(),
+    /// Moments that a convolution sees.
+    SpeechPlaces("conv-depthwise-kernel-size", "conv_depthwise_kernel_size", "Speech: moments of a convolution").whole(1..=SIZE).step(1).of_file(),
+    /// Blocks that make fewer frames.
+    SpeechAdapters("num-adapter-layers", "num_adapter_layers", "Speech: layers behind the encoder").whole(0..=10_000).step(1).of_file(),
+    /// Frames that become one.
+    SpeechAdapterPlaces("adaptor-kernel-size", "adaptor_kernel_size", "Speech: frames behind the encoder").whole(1..=SIZE).step(1).of_file(),
 }

@@ -319,8 +319,6 @@ fields! { $
     FurtherLoudness("further-config.mel-vocab-size", "further_config.mel_vocab_size", "Further part: steps of a band").whole(1..=SIZE).step(1).of_file(),
     /// Width of the first stage; each later one is twice as wide.
     FurtherWidths("further-config.hidden-sizes", "further_config.hidden_sizes", "Further part: first width").whole(1..=SIZE).step(1).of_file(),
-    /// Moments of sound that a convolution sees.
-    FurtherConvolved("further-config.conv-kernel-size", "further_config.conv_kernel_size", "Further part: moments of convolutions").whole(1..=SIZE).step(1).of_file(),
     /// Width behind a further part.
     FurtherOutHidden("further-config.out-hidden-size", "further_config.out_hidden_size", "Further part: width behind it").whole(1..=SIZE).step(1).of_file(),
     /// Blocks of a further part.
