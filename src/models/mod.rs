@@ -19,7 +19,7 @@ pub(crate) use choices::{FAMILIES, label};
 pub use choices::{families, named};
 use families::MEMBERS;
 pub(crate) use gguf::of_gguf;
-pub(crate) use keys::{Attends, Heads, InnerWidth, KeyValueHeads, OwnSizes, States, Ties};
+pub(crate) use keys::{Absent, Attends, Heads, InnerWidth, KeyValueHeads, OwnSizes, SourceKeys, States, Ties};
 pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Otherwise, Positions, Window};
 #[cfg(test)]
 pub(crate) use tower::tower_keys;

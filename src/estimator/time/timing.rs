@@ -53,7 +53,7 @@ pub fn timing(job: &Job, estimate: &Estimate) -> Timing {
 /// A part of the model that runs over another length than the text, of which no time is modelled.
 pub(super) fn other_lengths(job: &Job) -> Option<Unknown> {
     let sees = job.training().is_some_and(|run| run.images.per_sequence > 0);
-    match job.model().source {
+    match job.model().beside() {
         Some(_) => Some(Unknown::Encoder),
         None => sees.then_some(Unknown::Images),
     }

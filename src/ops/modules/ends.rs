@@ -93,6 +93,8 @@ pub(crate) struct Ends {
     frames: Option<Frames>,
     /// The ends of an encoder beside the decoder.
     source: Option<Box<OfSource>>,
+    /// The loss is over all tokens, as whoever gives the labels has moved them by one.
+    labels_moved: bool,
     /// The head's input is scaled.
     scales_output: bool,
     /// The buffer that is added to logits.
@@ -230,6 +232,7 @@ impl Ends {
             parts: PartOfLoss::all(build),
             frames: Frames::new(build),
             source,
+            labels_moved: !model.is_causal() || model.source.is_some(),
             scales_output: modules.scales_output && model.source.is_some_and(|source| !source.unscaled_output),
             logits_buffer: Cell::default(),
             tower: model.tower.filter(|_| first),
@@ -346,7 +349,7 @@ impl Ends {
         let source = self.source.iter().flat_map(|source| source.buffers(tape));
         let sines =
             (self.modules.keeps_sines && self.first).then(|| tape.constant("table of sines", self.forms.sines, self.received));
-        let of_logits = self.modules.adds_buffer_to_logits && self.last;
+        let of_logits = self.modules.adds_buffer_to_logits && self.source.is_some() && self.last;
         let of_logits = of_logits.then(|| tape.constant("bias of logits", self.forms.words, self.received));
         self.logits_buffer.set(of_logits.as_ref().map(Var::kept));
         let ends = rotary.chain(scale).chain(streams).chain(positions).chain(tower);
@@ -476,7 +479,7 @@ impl Ends {
                     head.run(&hidden).named("scores").reduce(self.shapes.scalar)
                 } else {
                     match self.loss {
-                        LossKernel::FullLogits if self.bidirectional || self.source.is_some() => {
+                        LossKernel::FullLogits if self.labels_moved => {
                             self.of_all_tokens(tape, (hidden, ids), head)
                         }
                         LossKernel::InChunks { .. } => self.chunked(tape, &hidden, head),

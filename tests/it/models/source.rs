@@ -4,6 +4,7 @@
 use headroom::config::{
     AttentionKernel, ConfigError, DataSharding, Job, Loss, ModelConfig, ParallelLayout, Recompute, Run, ServingRun,
 };
+use headroom::estimator::time::{Timing, timing};
 use headroom::estimator::{MemoryKind, estimate};
 use headroom::import::config_json;
 use headroom::ops::{lower, lowering, parameters_of};
@@ -46,6 +47,33 @@ fn both_sides_are_counted() {
     }
     let model = read(BART);
     assert_eq!((model.num_hidden_layers, model.source.map(|source| source.layers)), (18, Some(12)));
+}
+
+/// The decoder of that model, saved without its encoder: what its cross-attention would read is not there.
+const ALONE: &str = r#"{"model_type":"bart","architectures":["BartForCausalLM"],"is_decoder":true,"is_encoder_decoder":false,
+    "d_model":1024,"encoder_layers":12,"decoder_layers":6,"decoder_attention_heads":16,"decoder_ffn_dim":2048,"vocab_size":50265}"#;
+
+#[test]
+fn a_decoder_saved_alone_keeps_idle_weights_and_has_the_memory_and_the_time_of_a_decoder() {
+    let model = read(ALONE);
+    const PARAMETERS: u64 = 128_125_952;
+    assert_eq!((parameters_of(&model), support::parameters(&model)), (PARAMETERS, PARAMETERS));
+    assert_eq!(model.source.map(|source| (source.layers, source.hidden_size)), Some((0, 1024)));
+    let job = support::training_job(&model, ParallelLayout::SINGLE, |run| run.loss = Loss::OfStack);
+    let learned = estimate(&job).ledger.lines.into_iter().filter(|line| line.label == "First moment");
+    let idle = 6 * (4 * (1024 * 1024 + 1024) + 2 * 1024);
+    assert_eq!(learned.map(|line| line.bytes.0 / 4).sum::<u64>(), PARAMETERS - idle);
+    assert!(matches!(timing(&job, &estimate(&job)), Timing::Training { .. }));
+    // A cache of keys and values of its own text alone.
+    let run = ServingRun { context_length: 512, ..ServingRun::plain() };
+    let served = Job::new(model, Run::Serving(run), ParallelLayout::SINGLE, support::cluster(Bytes(Bytes::GIB)));
+    let held = cached(&served.expect("a served decoder"));
+    assert_eq!(held, 6 * 2 * 1024 * 2 * 512);
+}
+
+/// Bytes that are cached.
+fn cached(job: &Job) -> u64 {
+    estimate(job).ledger.lines.iter().filter(|line| line.kind == MemoryKind::KvCache).map(|line| line.bytes.0).sum()
 }
 
 #[test]
@@ -94,7 +122,7 @@ fn what_is_counted_alone_says_so_and_biases_of_distances_ask_for_written_attenti
 
 #[test]
 fn both_sides_are_read_back_from_a_link() {
-    for text in [BART, T5, WHISPER] {
+    for text in [BART, T5, WHISPER, ALONE] {
         let imported = config_json(text).expect("a known kind");
         let mut scenario = Scenario::default();
         scenario.apply_imported(&imported);

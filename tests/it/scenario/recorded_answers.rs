@@ -372,6 +372,8 @@ const CHOICES_SINCE: &[&str] = &[
     "mx=rg-lru",
     "mx=wkv",
     "mx=mlstm",
+    "fam=trocr",
+    "fam=moshi",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left

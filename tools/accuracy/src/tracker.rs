@@ -48,7 +48,7 @@ pub fn held_by_hooks(job: &Job) -> Option<u64> {
 pub fn held_beside_source(job: &Job) -> Option<u64> {
     let run = job.training()?;
     let model = job.model();
-    let source = model.source?;
+    let source = model.beside()?;
     let bits = if run.precision == TrainingPrecision::Bf16Pure { 16 } else { 32 };
     let each = job.micro_batch_size() * run.seq_length * model.hidden_size * bits / 8;
     // Blocks that share biases of distances take these, too.

@@ -91,4 +91,6 @@ fields! { $
     EncWords("encoder.vocab-size", "encoder.vocab_size", "Encoder: words").whole(1..=SIZE).step(1).of_file(),
     /// The encoder beside the decoder: layers.
     EncLayers("encoder.num-hidden-layers", "encoder.num_hidden_layers", "Encoder: layers").whole(1..=SIZE).step(1).of_file(),
+    /// Width of what cross-attention reads.
+    CrossWidth("cross-attention-hidden-size", "cross_attention_hidden_size", "Width of what is read").whole(1..=SIZE).step(64).optional().of_file(),
 }
