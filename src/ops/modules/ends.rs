@@ -479,9 +479,7 @@ impl Ends {
                     head.run(&hidden).named("scores").reduce(self.shapes.scalar)
                 } else {
                     match self.loss {
-                        LossKernel::FullLogits if self.labels_moved => {
-                            self.of_all_tokens(tape, (hidden, ids), head)
-                        }
+                        LossKernel::FullLogits if self.labels_moved => self.of_all_tokens(tape, (hidden, ids), head),
                         LossKernel::InChunks { .. } => self.chunked(tape, &hidden, head),
                         LossKernel::InTiles { tokens, columns } => self.in_tiles(tape, hidden, head, [tokens, columns]),
                         LossKernel::OfParts { .. } => self.of_parts(tape, hidden, head),
