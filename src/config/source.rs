@@ -40,10 +40,10 @@ impl ModelConfig {
         self.source.filter(|source| source.layers > 0)
     }
 
-    /// True for a model that serving is modelled for: no encoder, alone or beside a decoder, and none whose parameters are counted alone.
+    /// True for a model that serving is modelled for: no encoder alone, and none whose parameters are counted alone.
     pub fn is_served(&self) -> bool {
         let is_counted = self.source.is_some() && !self.family.modules().encoder.trains;
-        self.encoder.is_none() && self.beside().is_none() && !is_counted
+        self.encoder.is_none() && !is_counted
     }
 
     /// True for a block of the encoder beside a decoder.

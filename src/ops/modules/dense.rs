@@ -49,7 +49,7 @@ struct Attention {
 
 /// Names of self-attention's projections, and of those of attention to an encoder's states.
 const OWN: [&str; 2] = ["Query, key and value projection", "Output projection"];
-const CROSS: [&str; 2] = ["Cross-attention: query, key and value projection", "Cross-attention: output projection"];
+pub(crate) const CROSS: [&str; 2] = ["Cross-attention: query, key and value projection", "Cross-attention: output projection"];
 
 /// The norm over queries, or over keys, of so many heads.
 fn norm_of_heads(build: &Build<'_>, heads: Dim) -> Norm {
@@ -250,7 +250,7 @@ pub(super) struct Dense {
 }
 
 /// The norm beside attention to an encoder's states.
-const NORM_ACROSS: &str = "Norm beside cross-attention";
+pub(crate) const NORM_ACROSS: &str = "Norm beside cross-attention";
 
 /// Names of the norms.
 const NORMS: [&str; 4] = ["Input norm", "Post-attention norm", "Norm behind attention", "Norm behind feed-forward"];

@@ -118,10 +118,7 @@ pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
     let serves = scenario.mode() == Mode::Serve;
     let (is_refused, message, way_out, mode) = if serves {
         let message = match model.encoder {
-            None if model.source.is_some() && model.beside().is_none() => COUNTED,
-            _ if model.beside().is_some() => {
-                "This model is a decoder beside an encoder. Serving both is not modelled here; training them is."
-            }
+            None => COUNTED,
             Some(encoder) if encoder.is_decoder && !model.family.modules().encoder.trains => COUNTED,
             Some(encoder) if encoder.is_decoder => {
                 "This decoder is made of an encoder's modules. Serving it is not modelled here; training it is."

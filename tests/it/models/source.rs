@@ -4,7 +4,7 @@
 use headroom::config::{
     AttentionKernel, ConfigError, DataSharding, Job, Loss, ModelConfig, ParallelLayout, Recompute, Run, ServingRun,
 };
-use headroom::estimator::time::{Timing, timing};
+use headroom::estimator::time::{Timing, Unknown, timing};
 use headroom::estimator::{MemoryKind, estimate};
 use headroom::import::config_json;
 use headroom::ops::{lower, lowering, parameters_of};
@@ -88,12 +88,55 @@ fn a_longer_source_is_saved_too_and_the_encoders_frames_are_always_as_many() {
     assert_eq!(saved(&job(&model, None)), saved(&job(&model, Some(700))));
 }
 
+/// Rows of transformers' `EncoderDecoderCache` (`tools/cache_source.py`).
+const CACHES: &str = include_str!("../../data/truth/cache_source.jsonl");
+
+fn served(model: &ModelConfig, run: ServingRun) -> Result<Job, ConfigError> {
+    Job::new(model.clone(), Run::Serving(run), ParallelLayout::SINGLE, support::cluster(Bytes(80 * Bytes::GIB)))
+}
+
 #[test]
-fn an_encoder_beside_a_decoder_is_trained_on_ranks_that_share_nothing_and_not_served() {
+fn served_with_the_cache_of_both_attentions_that_transformers_holds() {
+    for line in CACHES.lines() {
+        let row: serde_json::Value = serde_json::from_str(line).expect("a row");
+        let model = read(&row["config"].to_string());
+        let number = |key: &str| row[key].as_u64().expect("a number");
+        let run = |source| ServingRun {
+            context_length: number("context_length"),
+            concurrent_sequences: number("sequences"),
+            source_length: Some(source),
+            block_size: Some(1),
+            ..ServingRun::plain()
+        };
+        let job = served(&model, run(number("source_length"))).expect("a served model");
+        assert_eq!(cached(&job), number("self_bytes") + number("cross_bytes"), "{line}");
+        // Of one token more, the decoder's own attention keeps more.
+        let per_token = estimate(&job).kv_cache_per_token.expect("a cache").0;
+        assert_eq!(per_token * number("context_length") * number("sequences"), number("self_bytes"), "{line}");
+        assert!(matches!(timing(&job, &estimate(&job)), Timing::Unknown(Unknown::Encoder)));
+        // Frames are always as many.
+        let longer = cached(&served(&model, run(2 * number("source_length"))).expect("a served model"));
+        let twice = if model.only_source().is_some() { 1 } else { 2 };
+        assert_eq!(longer, number("self_bytes") + twice * number("cross_bytes"));
+    }
+    let counted = read(r#"{"model_type":"led","d_model":1024}"#);
+    assert_eq!(served(&counted, ServingRun::plain()).err(), Some(ConfigError::OnlyTrained));
+}
+
+#[test]
+fn a_longer_source_is_worked_with_when_it_is_served() {
+    let working = |source| {
+        let run = ServingRun { context_length: 64, source_length: Some(source), ..ServingRun::plain() };
+        let job = served(&read(BART), run).expect("a served model");
+        estimate(&job).ledger.lines.iter().filter(|line| line.kind == MemoryKind::Temporary).map(|line| line.bytes.0).sum::<u64>()
+    };
+    // Two inner tensors of the encoder, and its block's output.
+    assert!(working(1024) - working(512) >= 512 * (2 * 4096 + 1024) * 2, "{} and {}", working(1024), working(512));
+}
+
+#[test]
+fn an_encoder_beside_a_decoder_is_trained_on_ranks_that_share_nothing() {
     let model = read(BART);
-    let served =
-        Job::new(model.clone(), Run::Serving(ServingRun::plain()), ParallelLayout::SINGLE, support::cluster(Bytes(Bytes::GIB)));
-    assert_eq!(served.err(), Some(ConfigError::OnlyTrained));
     let blocked = |layout| {
         let job = support::training_job(&model, layout, |run| run.loss = Loss::OfStack);
         estimate(&job).blockers.iter().any(|blocker| blocker.to_string().contains("encoder beside its decoder"))
