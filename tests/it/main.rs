@@ -26,6 +26,7 @@ mod models {
     mod oom;
     mod refused;
     mod source;
+    mod source_rows;
     mod towers;
     mod trained_states;
 }

@@ -70,6 +70,8 @@ pub(crate) struct Ends {
     last: bool,
     /// Format of hidden states sent between stages.
     received: DType,
+    /// Format of buffers, which is that in which the model was made.
+    made_in: DType,
     positions: Option<Param>,
     /// Parts that encoders alone have.
     own: OfEncoder,
@@ -217,6 +219,7 @@ impl Ends {
             first,
             last,
             received: with.parameter,
+            made_in: with.made_in,
             positions,
             own: of_encoder,
             bidirectional: !model.is_causal(),
@@ -348,9 +351,9 @@ impl Ends {
         let rotary = rotary(first).into_iter().chain(again).flatten();
         let source = self.source.iter().flat_map(|source| source.buffers(tape));
         let sines =
-            (self.modules.keeps_sines && self.first).then(|| tape.constant("table of sines", self.forms.sines, self.received));
+            (self.modules.keeps_sines && self.first).then(|| tape.constant("table of sines", self.forms.sines, self.made_in));
         let of_logits = self.modules.adds_buffer_to_logits && self.source.is_some() && self.last;
-        let of_logits = of_logits.then(|| tape.constant("bias of logits", self.forms.words, self.received));
+        let of_logits = of_logits.then(|| tape.constant("bias of logits", self.forms.words, self.made_in));
         self.logits_buffer.set(of_logits.as_ref().map(Var::kept));
         let ends = rotary.chain(scale).chain(streams).chain(positions).chain(tower);
         ends.chain(source).chain(sines).chain(of_logits).chain(pixels).collect()

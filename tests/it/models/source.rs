@@ -135,13 +135,15 @@ fn a_longer_source_is_worked_with_when_it_is_served() {
 }
 
 #[test]
-fn an_encoder_beside_a_decoder_is_trained_on_ranks_that_share_nothing() {
+fn an_encoder_beside_a_decoder_is_trained_on_ranks_that_share_nothing_or_as_fsdp2_shares() {
     let model = read(BART);
     let blocked = |layout| {
         let job = support::training_job(&model, layout, |run| run.loss = Loss::OfStack);
         estimate(&job).blockers.iter().any(|blocker| blocker.to_string().contains("encoder beside its decoder"))
     };
     assert!(!blocked(support::layout(1, 1, 4, DataSharding::NOTHING)));
+    let shared = |word: &str| support::layout(1, 1, 4, DataSharding::named(word).expect("a sharding"));
+    assert!(!blocked(shared("fsdp")) && blocked(shared("1")) && blocked(shared("3")) && blocked(shared("fsdp1")));
     assert!(blocked(support::layout(2, 1, 1, DataSharding::NOTHING)) && blocked(support::layout(1, 2, 1, DataSharding::NOTHING)));
 }
 

@@ -43,7 +43,7 @@ impl Ends {
         }
         if self.modules.adds_buffer_to_logits && self.source.is_some() {
             let tape = hidden.tape();
-            let made = || tape.constant("bias of logits", self.forms.words, self.received);
+            let made = || tape.constant("bias of logits", self.forms.words, self.made_in);
             let bias = self.logits_buffer.get().map_or_else(made, |kept| tape.held(kept));
             logits = logits.add(bias).named("logits");
         }
