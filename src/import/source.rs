@@ -117,8 +117,8 @@ fn alone(file: &mut Reader<'_>, kind: &FamilySpec, keys: &SourceKeys, hidden: u6
 /// The keys of a file that has a group for each side: those of the decoder, and beside them those of the encoder.
 pub(super) fn joined(file: &Object) -> Option<Object> {
     let Some(Value::Text(kind)) = file.get("model_type") else { return None };
-    crate::models::of(kind)?.source.filter(|keys| keys.in_groups)?;
-    let (Some(Value::Object(encoder)), Some(Value::Object(decoder))) = (file.get("encoder"), file.get("decoder")) else {
+    let [encoder, decoder] = crate::models::of(kind)?.source?.groups?;
+    let (Some(Value::Object(encoder)), Some(Value::Object(decoder))) = (file.get(encoder), file.get(decoder)) else {
         return None;
     };
     let mut keys = decoder.clone();

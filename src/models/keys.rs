@@ -29,8 +29,9 @@ pub(crate) struct SourceKeys {
     pub shares_words: bool,
     /// The head is tied whatever the file says; one that says no leaves the output unscaled alone.
     pub always_tied: bool,
-    /// The file has a group of keys for each side: those of the encoder's stand beside the decoder's, as `encoder.hidden_size`.
-    pub in_groups: bool,
+    /// The groups of keys that the file has for encoder and decoder: those of the encoder's stand beside the decoder's, as
+    /// `encoder.hidden_size`.
+    pub groups: Option<[&'static str; 2]>,
     /// Whether decoders are saved without it.
     pub absent: Absent,
     /// Sets what follows from other sizes.
@@ -54,7 +55,7 @@ impl SourceKeys {
             feed_forward: "",
             shares_words: true,
             always_tied: false,
-            in_groups: false,
+            groups: None,
             absent: Absent::Never,
             finish: |_| {},
         }

@@ -198,6 +198,8 @@ CASES += [(kind, dict(architectures=[named], **shape)) for kind, named, shape in
     ("bart", "BartForCausalLM", dict(d_model=1024, decoder_layers=2, tie_word_embeddings=False)), ("mvp", "MvpForCausalLM", dict(X)),
     ("bigbird_pegasus", "BigBirdPegasusForCausalLM", dict(X, use_bias=True)), ("prophetnet", "ProphetNetForCausalLM", dict(hidden_size=256, num_decoder_layers=2, num_decoder_attention_heads=8, decoder_ffn_dim=512, vocab_size=1000)),
     ("prophetnet", "ProphetNetForCausalLM", dict(hidden_size=256, num_decoder_layers=3, num_decoder_attention_heads=4, decoder_ffn_dim=768, vocab_size=1003, ngram=3, tie_word_embeddings=False)),
+    ("udop", "UdopForConditionalGeneration", dict(d_model=256, d_ff=512, d_kv=48, num_heads=4, num_layers=3, num_decoder_layers=2, vocab_size=1000, patch_size=8, max_2d_position_embeddings=300, relative_attention_num_buckets=24)),
+    ("pix2struct", "Pix2StructForConditionalGeneration", dict(text_config=dict(hidden_size=256, d_ff=512, d_kv=48, num_heads=4, num_layers=3, vocab_size=1000), vision_config=dict(hidden_size=256, d_ff=384, d_kv=32, num_attention_heads=8, num_hidden_layers=2, patch_embed_hidden_size=192, seq_len=100))),
     ("trocr", "TrOCRForCausalLM", dict(d_model=512, decoder_layers=3, decoder_attention_heads=8, decoder_ffn_dim=1536, cross_attention_hidden_size=384, vocab_size=1000)),
 )]
 for kind in OF_ROWS:

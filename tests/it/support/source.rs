@@ -54,6 +54,11 @@ pub fn parameters(config: &ModelConfig, norm: u64) -> u64 {
                 experts(source.own[3], source.own[4], source.intermediate_size)
                     + experts(source.own[5], source.own[6], config.intermediate_size)
             }
+            "udop" => {
+                let places = 2 * source.own[1] * h + 2 * linear(source.own[2] * source.own[2] * source.own[3], h, true);
+                places + (source.own[0] + 2 * 32) * (config.num_attention_heads + source.num_attention_heads)
+            }
+            "pix2struct" => source.own[0] * config.num_attention_heads + linear(source.own[1], h, true) + 2 * source.own[2] * h,
             "t5gemma" => (config.num_hidden_layers - source.layers) * norm + config.num_hidden_layers * 2 * norm,
             "led" => source.layers * 3 * linear(h, h, true),
             "pegasus_x" => source.own[0] * h + source.layers * norm,

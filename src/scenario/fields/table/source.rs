@@ -93,4 +93,16 @@ fields! { $
     EncLayers("encoder.num-hidden-layers", "encoder.num_hidden_layers", "Encoder: layers").whole(1..=SIZE).step(1).of_file(),
     /// Width of what cross-attention reads.
     CrossWidth("cross-attention-hidden-size", "cross_attention_hidden_size", "Width of what is read").whole(1..=SIZE).step(64).optional().of_file(),
+    /// Pixels of a patch's side.
+    PatchSide("patch-size", "patch_size", "Patch").whole(1..=SIZE).step(1).of_file(),
+    /// Channels of an image.
+    ImageChannels("num-channels", "num_channels", "Channels").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder beside the decoder: width of a head.
+    EncHeadWidth("encoder.d-kv", "encoder.d_kv", "Encoder: width of a head").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder beside the decoder: feed-forward width.
+    EncFeed("encoder.d-ff", "encoder.d_ff", "Encoder: feed-forward width").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder beside the decoder: numbers of a patch.
+    EncPatch("encoder.patch-embed-hidden-size", "encoder.patch_embed_hidden_size", "Encoder: numbers of a patch").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder beside the decoder: places along an axis.
+    EncPlaces("encoder.seq-len", "encoder.seq_len", "Encoder: places along an axis").whole(1..=SIZE).step(1).of_file(),
 }
