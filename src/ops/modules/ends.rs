@@ -201,17 +201,15 @@ impl Ends {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let modules = model.family.modules();
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let own = own_width(build);
+        let (own, places) = (own_width(build), encoder::embedding_width(build));
         let holds = first || (last && model.tie_word_embeddings);
         let frozen = tape.freeze(with.tuning.freezes_embedding());
         let embedding = shared.unwrap_or_else(|| if holds { token_embedding(build, own) } else { 0 });
         let source = beside(build, first, own, embedding);
-        let places = encoder::embedding_width(build);
         let positions = if first { learned_positions(build, places) } else { None };
         let of_encoder = OfEncoder::new(build, first);
         tape.freeze(frozen);
-        let sight = if first { super::tower::declare(build) } else { None };
-        let projections = projections(build, own);
+        let (sight, projections) = (if first { super::tower::declare(build) } else { None }, projections(build, own));
         let [final_norm, embedding_norm] = early_norms(build, (first, last), places);
         let (kinds_of_masks, [slides, two_tables]) = of_windows(model);
         Self {

@@ -101,6 +101,7 @@ const OPTION_COUNT: usize = {
 };
 
 /// The options of all choices, in the order of the inputs.
+#[allow(clippy::large_const_arrays, reason = "the compiler evaluates it; no program does")]
 const OPTIONS: [Explained; OPTION_COUNT] = {
     let mut all = [option("", "", ""); OPTION_COUNT];
     let (mut count, mut at) = (0, 0);
