@@ -360,11 +360,22 @@ fn aliases(id: &str, aliases: &[String]) -> String {
     format!("({id:?}, &{aliases:?})")
 }
 
+/// The text with the name of an enum before that field's variants; a number under the same name stays one.
+fn with_name(text: &str, field: &str, name: &str) -> String {
+    let field = format!(" {field}: ");
+    let parts = text.split(&field).enumerate().map(|(at, part)| match part.chars().next() {
+        Some(first) if at > 0 && first.is_ascii_uppercase() => format!("{field}{name}::{part}"),
+        _ if at > 0 => format!("{field}{part}"),
+        _ => part.to_owned(),
+    });
+    parts.collect()
+}
+
 fn model(row: &Model, shape: &Shape) -> String {
     let mut config = format!("{:?}", shape.config).replace("Listed([", "Listed(Cow::Borrowed(&[").replace("])", "]))");
     config = config.replace(" family: Family(", " family: named(");
     for (field, name) in ENUMS {
-        config = config.replace(&format!(" {field}: "), &format!(" {field}: {name}::"));
+        config = with_name(&config, field, name);
     }
     format!(
         "ModelRow {{ id: {:?}, name: {:?}, family: {:?}, config: {config}, weights: {}, has_keys: {}, published_parameters: {:?}, verified: {} }}",

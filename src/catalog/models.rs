@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::config::{
     Encoder, HiddenAct, Hybrid, Indexer, LayerSet, Mixer, MixerKind, Mla, MlpKind, ModelConfig, Moe, Normalization, OtherHeads,
-    PositionEmbedding, Tower, TowerSizes, WeightFormat,
+    PositionEmbedding, Source, Tower, TowerSizes, WeightFormat,
 };
 use crate::models::{named, projector, tower};
 

@@ -65,7 +65,7 @@ impl Job {
         if matches!(run, Run::Training(_)) && model.is_only_served() {
             return Err(ConfigError::OnlyServed);
         }
-        if matches!(run, Run::Serving(_)) && (model.encoder.is_some() || model.source.is_some()) {
+        if matches!(run, Run::Serving(_)) && !model.is_served() {
             return Err(ConfigError::OnlyTrained);
         }
         let model = ModelConfig { family: model.family_of_shape(), ..model };

@@ -267,6 +267,8 @@ pub struct ServingRun {
     pub prefill_chunk_size: u64,
     /// Tokens of a prompt, for the time to the first token; `None`: the whole context.
     pub prompt_length: Option<u64>,
+    /// Tokens that an encoder beside the decoder reads of every sequence; `None`: as many as the context.
+    pub source_length: Option<u64>,
     /// Images in every prompt, whose tokens are part of its length.
     pub images: Images,
     /// Tokens at the start of every sequence that are the same and cached once.
@@ -317,6 +319,7 @@ impl ServingRun {
             concurrent_sequences: 1,
             prefill_chunk_size: 1,
             prompt_length: None,
+            source_length: None,
             images: Images::NONE,
             shared_prefix: 0,
             lengths: None,

@@ -9,7 +9,8 @@ use super::{EmbeddedParts, Encoder, Family, LayerKind, ModelConfig, OWN_SIZES};
 /// Sizes of an encoder that a decoder reads. Its blocks are the first of a model's layers; those of the decoder stand behind them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Source {
-    /// Its blocks (`encoder_layers`).
+    /// Its blocks (`encoder_layers`); 0: the decoder was saved without it, and nothing reads the weights of its attention to the states
+    /// that are not there.
     pub layers: u64,
     /// Width of its hidden states, which cross-attention reads.
     pub hidden_size: u64,
@@ -34,6 +35,17 @@ pub struct Source {
 }
 
 impl ModelConfig {
+    /// The encoder beside the decoder, where it is there.
+    pub fn beside(&self) -> Option<Source> {
+        self.source.filter(|source| source.layers > 0)
+    }
+
+    /// True for a model that serving is modelled for: no encoder alone, and none whose parameters are counted alone.
+    pub fn is_served(&self) -> bool {
+        let is_counted = self.source.is_some() && !self.family.modules().encoder.trains;
+        self.encoder.is_none() && self.task.is_none() && !is_counted
+    }
+
     /// True for a block of the encoder beside a decoder.
     pub const fn is_of_source(&self, layer: u64) -> bool {
         match self.source {
@@ -44,14 +56,14 @@ impl ModelConfig {
 
     /// The one length of source that the encoder takes, if it takes one alone: that of its table of positions.
     pub fn only_source(&self) -> Option<u64> {
-        let source = self.source?;
+        let source = self.beside()?;
         let reads = self.family.modules().source.map(|modules| modules.encoder.embedding);
         (reads == Some(EmbeddedParts::Frames)).then_some(source.position_rows)
     }
 
     /// The encoder beside the decoder as a model of its own: one whose tokens see all others.
     pub fn of_source(&self) -> Option<Self> {
-        let source = self.source?;
+        let source = self.beside()?;
         let modules = self.family.modules();
         Some(Self {
             hidden_size: source.hidden_size,

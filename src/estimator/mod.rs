@@ -299,7 +299,8 @@ fn trainable(job: &Job, total: u64) -> u64 {
 fn kv_cache_per_token(job: &Job) -> Option<Bytes> {
     let Run::Serving(_) = job.run() else { return None };
     let with = ops::lowering(job);
-    let one = ops::Lowering { context_length: 1, concurrent_sequences: 1, block_size: 1, shared_prefix: 0, ..with };
+    let one =
+        ops::Lowering { context_length: 1, concurrent_sequences: 1, block_size: 1, shared_prefix: 0, source_length: 0, ..with };
     let cache = ops::cache(&one, 0..job.model().num_hidden_layers);
     Some(cache.op.tensors.iter().zip(&cache.layers).map(|(tensor, layers)| tensor.bytes() * *layers).sum())
 }

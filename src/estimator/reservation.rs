@@ -105,7 +105,8 @@ pub(super) fn room(job: &Job, stage: &Stage, lines: &[LineItem]) -> Option<Cache
     };
     let model = job.model();
     let first = model.visible(stage.first, context);
-    let alike = model.mixer().is_none() && stage.range().all(|layer| model.visible(layer, context) == first);
+    let alike =
+        model.mixer().is_none() && model.beside().is_none() && stage.range().all(|layer| model.visible(layer, context) == first);
     let block_size = run.block();
     let blocks = alike.then(|| {
         let with = ops::lowering(job);

@@ -8,7 +8,7 @@ use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
 use super::stage::{self, Scope};
 use crate::config::{Job, ServingRun};
 use crate::ops::formats::{self, Formats, Stored};
-use crate::ops::modules::EMBEDDING_OF_LAYERS;
+use crate::ops::modules::{CROSS, EMBEDDING_OF_LAYERS, NORM_ACROSS};
 use crate::ops::{self, Op, OpList, Role, Tensor};
 use crate::units::Bytes;
 
@@ -77,12 +77,15 @@ pub(super) fn read(job: &Job, run: &ServingRun, list: &OpList) -> (Bytes, Bytes)
     let formats = Formats::of(job.model(), run.quantization, run.group_size);
     let (mut always, mut routed) = (Bytes::ZERO, Bytes::ZERO);
     let tied = job.model().tie_word_embeddings;
+    let alone = job.model().source.is_some() && job.model().beside().is_none();
     each(&scope, &formats, |held| {
         let bytes = held.stored.total() * held.count;
+        // Attention to the states of an encoder that is not there runs in no step.
+        let idle = alone && (CROSS.contains(&held.op.name) || held.op.name == NORM_ACROSS);
         let rows_alone = held.op.name == EMBEDDING_OF_LAYERS || (held.op.name == "Embedding" && !tied);
         if formats::is_routed(held.op, held.tensor) {
             routed += bytes;
-        } else if !rows_alone {
+        } else if !(rows_alone || idle) {
             always += bytes;
         }
     });

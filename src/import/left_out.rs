@@ -1,6 +1,6 @@
 //! Parts of a model that are not in its text part: towers for images and sound, layers that predict further tokens.
 
-use super::value::{Object, Value};
+use super::value::{Object, Value, class_of};
 use crate::models::FamilySpec;
 
 /// A part of the model that is not counted.
@@ -76,7 +76,10 @@ pub(super) fn is_a_part(key: &str) -> bool {
 pub(super) fn left_out(kind: &FamilySpec, (text, around): (&Object, Option<&Object>), counted: &[&str]) -> Vec<LeftOut> {
     let stated =
         |object: &Object, key: &str| !matches!(object.get(key), None | Some(Value::Null | Value::Bool(false) | Value::Whole(0)));
-    let has = |key: &str| stated(text, key) || around.is_some_and(|around| stated(around, key));
+    // Where one class of a kind has a part and another has none, the one for text has none.
+    let for_text = class_of(text.get("architectures")).is_some_and(|class| class.ends_with("ForCausalLM"));
+    let passed = |key: &str| for_text && kind.not_looked_at.contains(&key);
+    let has = |key: &str| !passed(key) && (stated(text, key) || around.is_some_and(|around| stated(around, key)));
     let mut found: Vec<LeftOut> = Vec::new();
     for (key, part) in PARTS.iter().filter(|(key, _)| !counted.contains(key) && (kind.always_left_out.contains(key) || has(key)))
     {

@@ -6,16 +6,19 @@ use super::encoder::own_size;
 use super::reader::{MAX_LAYERS, MAX_POSITIONS, MAX_SIZE, Reader, head_dim_of, whole};
 use super::value::{Object, Value, class_of};
 use crate::config::{MlpKind, ModelConfig, OWN_SIZES, Source};
-use crate::models::FamilySpec;
+use crate::models::{Absent, FamilySpec, SourceKeys};
 
 /// The encoder beside a decoder of that kind: its blocks stand before the decoder's.
 pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut ModelConfig) -> Result<(), ImportError> {
     let Some(keys) = kind.source else { return Ok(()) };
     // Files repeat the encoder's layers under the usual name, which these modules do not read.
     file.without_effect(&["is_encoder_decoder", "num_hidden_layers"]);
-    if class_of(file.peek("architectures")).is_some_and(|class| class.ends_with("ForCausalLM")) {
-        return Err(ImportError::not_modelled("a decoder without the encoder that its blocks read (architectures)".to_owned()));
+    if is_alone(file, keys.absent)? {
+        config.source = Some(alone(file, kind, &keys, config.hidden_size)?);
+        (keys.finish)(config);
+        return Ok(());
     }
+    let own = own_sizes(file, kind)?;
     let mut size = |key: Option<(&'static str, u64)>, most, of_decoder| match key {
         Some((key, default)) => file.size_or(&[key], most, default),
         None => Ok(of_decoder),
@@ -30,10 +33,6 @@ pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
     let hidden_size = size(keys.hidden, MAX_SIZE, config.hidden_size)?;
     let of_heads = if keys.heads_of_decoder { config.head_dim } else { head_dim_of(hidden_size, heads)? };
     let head_dim = size(keys.head, MAX_SIZE, of_heads)?;
-    let mut own = [0; OWN_SIZES];
-    for (size, (key, default)) in own.iter_mut().zip(kind.own_sizes) {
-        *size = own_size(file, key, *default)?;
-    }
     config.num_hidden_layers = config.num_hidden_layers.saturating_add(layers);
     config.source = Some(Source {
         layers,
@@ -65,11 +64,61 @@ pub(super) fn source(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
     Ok(())
 }
 
+/// Sizes that the family's own modules alone know.
+fn own_sizes(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<[u64; OWN_SIZES], ImportError> {
+    let mut own = [0; OWN_SIZES];
+    for (size, (key, default)) in own.iter_mut().zip(kind.own_sizes) {
+        *size = own_size(file, key, *default)?;
+    }
+    Ok(own)
+}
+
+/// True for a decoder that was saved without its encoder: its class says so, or that it is used as a decoder.
+fn is_alone(file: &mut Reader<'_>, absent: Absent) -> Result<bool, ImportError> {
+    const KEY: &str = "is_decoder";
+    if absent == Absent::Always {
+        file.without_effect(&[KEY]);
+        return Ok(true);
+    }
+    let class = class_of(file.peek("architectures"));
+    let is_alone = match class {
+        Some(class) => class.ends_with("ForCausalLM"),
+        None => absent == Absent::MayBe && matches!(file.peek(KEY), Some(Value::Bool(true))),
+    };
+    if is_alone && absent == Absent::Never {
+        return Err(ImportError::not_modelled("a decoder without the encoder that its blocks read (architectures)".to_owned()));
+    }
+    if is_alone {
+        file.without_effect(&[KEY]);
+        file.asks(KEY, Value::Bool(true), true);
+        file.implied(KEY, &true, "The decoder was saved without its encoder.");
+    }
+    Ok(is_alone)
+}
+
+/// The encoder that a decoder is without. Of its sizes the width of what cross-attention would read is left.
+fn alone(file: &mut Reader<'_>, kind: &FamilySpec, keys: &SourceKeys, hidden: u64) -> Result<Source, ImportError> {
+    let positions = keys.positions.map(|(key, _)| key);
+    let of_encoder = [Some(keys.layers), keys.heads, keys.key_heads, keys.inner, positions, keys.vocab];
+    for (key, _) in of_encoder.into_iter().flatten() {
+        file.without_effect(&[key]);
+    }
+    let stated = keys.hidden.map(|(key, _)| file.optional(&[key], MAX_SIZE)).transpose()?.flatten();
+    // The encoder's own sizes are not the decoder's, where this has no parameters that are made of them.
+    let own = if kind.modules.encoder.further.is_empty() {
+        kind.own_sizes.iter().for_each(|(key, _)| file.without_effect(&[key]));
+        [0; OWN_SIZES]
+    } else {
+        own_sizes(file, kind)?
+    };
+    Ok(Source { hidden_size: stated.unwrap_or(hidden), own, ..Source::default() })
+}
+
 /// The keys of a file that has a group for each side: those of the decoder, and beside them those of the encoder.
 pub(super) fn joined(file: &Object) -> Option<Object> {
     let Some(Value::Text(kind)) = file.get("model_type") else { return None };
-    crate::models::of(kind)?.source.filter(|keys| keys.in_groups)?;
-    let (Some(Value::Object(encoder)), Some(Value::Object(decoder))) = (file.get("encoder"), file.get("decoder")) else {
+    let [encoder, decoder] = crate::models::of(kind)?.source?.groups?;
+    let (Some(Value::Object(encoder)), Some(Value::Object(decoder))) = (file.get(encoder), file.get(decoder)) else {
         return None;
     };
     let mut keys = decoder.clone();

@@ -29,8 +29,11 @@ pub(crate) struct SourceKeys {
     pub shares_words: bool,
     /// The head is tied whatever the file says; one that says no leaves the output unscaled alone.
     pub always_tied: bool,
-    /// The file has a group of keys for each side: those of the encoder's stand beside the decoder's, as `encoder.hidden_size`.
-    pub in_groups: bool,
+    /// The groups of keys that the file has for encoder and decoder: those of the encoder's stand beside the decoder's, as
+    /// `encoder.hidden_size`.
+    pub groups: Option<[&'static str; 2]>,
+    /// Whether decoders are saved without it.
+    pub absent: Absent,
     /// Sets what follows from other sizes.
     pub finish: fn(&mut ModelConfig),
 }
@@ -52,9 +55,15 @@ impl SourceKeys {
             feed_forward: "",
             shares_words: true,
             always_tied: false,
-            in_groups: false,
+            groups: None,
+            absent: Absent::Never,
             finish: |_| {},
         }
+    }
+
+    /// The same of a kind whose decoders may be saved without it.
+    pub const fn or_absent(self) -> Self {
+        Self { absent: Absent::MayBe, ..self }
     }
 
     /// Sizes under keys that begin with `encoder_`.
@@ -74,6 +83,17 @@ pub(crate) const DECODER: &[(&str, &[&str])] = &[
     ("num_hidden_layers", &["decoder_layers"]),
     ("num_attention_heads", &["decoder_attention_heads"]),
 ];
+
+/// Whether decoders are saved without their encoder, with weights of attention to its states that nothing reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// The library has no class for that.
+    Never,
+    /// Where the class says so (`ForCausalLM`).
+    MayBe,
+    /// The kind is that decoder.
+    Always,
+}
 
 /// How files state the number of key/value heads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

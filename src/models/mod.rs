@@ -20,7 +20,9 @@ pub(crate) use choices::{FAMILIES, label};
 pub use choices::{families, named};
 use families::MEMBERS;
 pub(crate) use gguf::of_gguf;
-pub(crate) use keys::{Attends, COUNTED_SIZES, Heads, InnerWidth, KeyValueHeads, OwnSizes, Rest, States, Ties};
+pub(crate) use keys::{
+    Absent, Attends, COUNTED_SIZES, Heads, InnerWidth, KeyValueHeads, OwnSizes, Rest, SourceKeys, States, Ties,
+};
 pub(crate) use spec::{Experts, FamilySpec, Flag, Latent, Norms, Otherwise, Positions, Window};
 #[cfg(test)]
 pub(crate) use tower::tower_keys;

@@ -3,7 +3,7 @@
 pub(super) use super::counted::*;
 pub(super) use super::gguf::Gguf;
 pub(super) use super::keys::{
-    Attends, DECODER, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys, States, Ties,
+    Absent, Attends, DECODER, Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys, States, Ties,
 };
 pub(super) use super::spec::{
     ATTENTION_BIAS, BY_STEP, Experts, FROM_FIRST, FamilySpec, Flag, LEARNED, Latent, Norms, Only, Otherwise, Positions, Sizes,

@@ -22,7 +22,7 @@ pub struct Cache {
 
 /// The cache of these layers, counted from 0.
 ///
-/// Layers without keys of their own keep none. A layer with a window keeps no more tokens than the window; latent attention keeps one compressed vector and one rotated key part
+/// Layers without keys of their own keep none; those of a decoder keep keys and values of its encoder's source, too. A layer with a window keeps no more tokens than the window; latent attention keeps one compressed vector and one rotated key part
 /// per token, which every tensor rank holds. Tokens are kept in whole blocks; whole blocks of a shared prefix are kept once.
 pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
     let mut counts: Vec<((u64, LayerKind), u64)> = Vec::with_capacity(2);
@@ -41,12 +41,17 @@ pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
         }
     }
     let mut tensors = Vec::with_capacity(2 * counts.len());
+    let decoder = layers.clone().filter(|layer| !with.model.is_of_source(*layer)).count();
     let states = with.model.mixer().map(|mixer| (mixer, layers.filter(|layer| mixer.layers.contains(*layer)).count()));
     let mut layers = Vec::with_capacity(2 * counts.len());
     for ((tokens, kind), count) in counts {
         let model = with.model.of_layers(kind);
         of_one_layer(&Lowering { model: &model, ..*with }, (tokens, kind), &mut tensors);
         layers.resize(tensors.len(), count);
+    }
+    if with.model.beside().is_some() {
+        of_source(with, first, &mut tensors);
+        layers.resize(tensors.len(), u64::try_from(decoder).unwrap_or(u64::MAX));
     }
     if let Some((mixer, count)) = states {
         State::cached(with, mixer, |name, shape, dtype| {
@@ -84,6 +89,22 @@ fn of_one_layer(with: &Lowering, (tokens, kind): (u64, LayerKind), tensors: &mut
             if let Some((name, values)) = formats::beside_cache(with.kv_cache, width.1) {
                 keep(name, Dim("of each head", values), DType::Fp16);
             }
+        }
+    }
+}
+
+/// Adds what cross-attention of one layer keeps: keys and values of the whole source, which no step adds to.
+fn of_source(with: &Lowering, first: LayerKind, tensors: &mut Vec<Tensor>) {
+    let kind = LayerKind { source: false, ..first };
+    let tokens = with.source_length.next_multiple_of(with.block_size.max(1));
+    let sequences = Dim("concurrent_sequences", with.concurrent_sequences);
+    for ((_, [heads, width]), name) in cached(with, kind).into_iter().zip(["keys of the source", "values of the source"]) {
+        let mut keep = |name, width, dtype| {
+            tensors.extend(kept(with, name, Shape::of([Dim("source_length", tokens), sequences, heads, width]), dtype));
+        };
+        keep(name, width, with.kv_cache.dtype());
+        if let Some((name, values)) = formats::beside_cache(with.kv_cache, width.1) {
+            keep(name, Dim("of each head", values), DType::Fp16);
         }
     }
 }

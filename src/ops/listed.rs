@@ -13,7 +13,7 @@
 //!   reads, also where a family runs both on one input (GPT-NeoX) or has its norms elsewhere (OLMo 2).
 
 use super::builder::Lowering;
-use super::modules::Shapes;
+use super::modules::{CROSS, CROSSES, Shapes};
 use super::record::split;
 use super::tape::{Form, LayerProduct, Tape};
 use super::tensor::{Dim, Kept, Op, Role, Tensor};
@@ -183,6 +183,7 @@ impl<'a> Listed<'a> {
         if kind.keys != Keys::None {
             self.attention();
         }
+        self.across();
         self.norm(3, "Norm behind attention", Some("projected output"));
     }
 
@@ -222,6 +223,28 @@ impl<'a> Listed<'a> {
             self.saves("attention output", from);
             self.saves_as("output dropout mask", to, DType::Mask, Kept::Block);
             self.takes("projected output", to, self.with.activation);
+        }
+    }
+
+    /// Served attention to an encoder's states, which are there until their keys and values are cached.
+    fn across(&mut self) {
+        let (activation, [project, output]) = (self.with.activation, CROSS);
+        let products: Vec<_> = self.products(project).collect();
+        let Some(states) = products.last().filter(|_| !self.with.training) else { return };
+        self.at(project, FUSED_KERNELS);
+        self.takes("states of the encoder", states.from, activation);
+        for product in &products {
+            self.takes("queries, keys and values", product.to, activation);
+        }
+        if self.with.attention == AttentionKernel::Standard {
+            let (b, heads, s) = (self.with.b(), self.with.own_heads(), self.with.s());
+            self.at(CROSSES[1], FUSED_KERNELS);
+            let scores = self.tape.form([b, heads, s, Dim("source_length", self.with.source_length)]);
+            self.takes("scores", scores, DType::Fp32);
+        }
+        self.at(output, FUSED_KERNELS);
+        for product in self.products(output) {
+            self.takes("projected output", product.to, activation);
         }
     }
 

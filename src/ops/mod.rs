@@ -195,6 +195,7 @@ fn serving<'a>(job: &'a Job, run: &ServingRun) -> Lowering<'a> {
             .prefill_chunk_size
             .max(run.concurrent_sequences)
             .min(run.context_length.saturating_mul(run.concurrent_sequences)),
+        source_length: job.model().only_source().or(run.source_length).unwrap_or(run.context_length),
         micro_batch_size: 1,
         context_length: run.context_length,
         concurrent_sequences: run.concurrent_sequences,

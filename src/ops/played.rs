@@ -74,13 +74,17 @@ fn step<'t>(tape: &'t Tape, modules: &Modules<'t>, head: u16) {
     let with = build.with;
     let ids = tape.constant("token ids", build.shapes.text, DType::Int64);
     tape.record_costs(with.sight());
+    // Kinds of layers have an order of their own; those of an encoder run first.
+    let side =
+        |encodes: bool| blocks.iter().zip(1_u16..).filter(move |((layer, _), _)| with.model.is_of_source(*layer) == encodes);
+    side(true).for_each(|(_, tag)| tape.sees_source(tag));
     tape.begin(When::Forward, 0, Kind::Activation);
     tape.autocast(with.autocast.then_some(DType::Bf16));
     let cached = ends.past(tape);
     let mut embedded = ends.embed(tape, &ids);
     let mut outputs = None;
     let hands_on = with.model.family.modules().shares_indexed_tokens;
-    for ((layer, block), tag) in blocks.iter().zip(1..) {
+    for ((layer, block), tag) in side(true).chain(side(false)) {
         if ends.turns_at(*layer) {
             tape.begin(When::Forward, 0, Kind::Activation);
             embedded = ends.turned(tape, embedded, &ids);

@@ -14,6 +14,7 @@ impl Scenario {
             concurrent_sequences: self.integer(FieldId::ConcurrentSequences),
             prefill_chunk_size: self.integer(FieldId::PrefillChunkSize),
             prompt_length: self.optional_integer(FieldId::PromptLength),
+            source_length: self.optional_integer(FieldId::SourceLength),
             images: self.images(),
             shared_prefix: self.integer(FieldId::SharedPrefix),
             lengths: mean.map(|mean| LengthMix { mean, p95: self.optional_integer(FieldId::TailTokens).unwrap_or(mean) }),

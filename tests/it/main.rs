@@ -28,6 +28,7 @@ mod models {
     mod refused;
     mod source;
     mod tasks;
+    mod source_rows;
     mod towers;
     mod trained_states;
 }

@@ -1,6 +1,7 @@
 //! Trainings that encoders are modelled in.
 
 use crate::config::{Job, Loss, Recompute, TrainingRun};
+use crate::sharding::GatheredInto;
 
 rules! {
     /// An encoder in a training that is not modelled with one.
@@ -8,10 +9,10 @@ rules! {
         "An encoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks alone; choose that stack, or another model";
     /// An encoder beside its decoder in a training that is not modelled with both.
     SOURCE_ELSEWHERE: PYTORCH_AUTOGRAD,
-        "An encoder beside its decoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks that share nothing; choose that, or another model";
+        "An encoder beside its decoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks that share nothing or what FSDP2 shares; choose that, or another model";
     /// Biases of distances, which all blocks share, where they are not modelled.
     SOURCE_BIASED: PYTORCH_AUTOGRAD,
-        "Biases of how far tokens lie apart, which all blocks share, are modelled for attention written out, of which nothing is recomputed; choose standard attention and recompute nothing";
+        "Biases of how far tokens lie apart, which all blocks share, are modelled for attention written out, of which nothing is recomputed (transformers runs none of these models with FlashAttention); choose standard attention and recompute nothing";
     /// An encoder and its decoder of which nothing but parameters is known.
     SOURCE_COUNTED: PYTORCH_AUTOGRAD,
         "Of this encoder and its decoder the parameters are counted alone: what they take in training is not modelled; choose another model";
@@ -46,7 +47,8 @@ pub(super) fn runs(job: &Job, run: &TrainingRun) -> bool {
 /// True for a training that an encoder beside a decoder is modelled in.
 pub(super) fn run_beside(job: &Job, run: &TrainingRun) -> bool {
     let sharding = job.layout().sharding;
-    let shares = sharding.shards_optimizer() || sharding.shards_gradients() || sharding.shards_parameters();
+    let gathers = sharding.gathers.as_ref().is_some_and(|gathers| gathers.into == GatheredInto::BufferAndTensors);
+    let shares = !gathers && (sharding.shards_optimizer() || sharding.shards_gradients() || sharding.shards_parameters());
     let standard = job.layout().ep() == 1 && run.tuning.objective.sequences() == 1;
     runs(job, run) && standard && !shares
 }

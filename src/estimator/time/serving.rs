@@ -1,6 +1,7 @@
 //! How long serving takes: reading a prompt, and one further token for every sequence.
 
 use super::machine::{Links, Machine};
+use super::timing::other_lengths;
 use crate::config::{Cluster, Job, Run, ServingRun, Speed};
 use crate::estimator::served;
 use crate::ops::work::Collective;
@@ -109,6 +110,9 @@ impl Pace {
     /// The pace of a serving job; `None` when training, and where peak or memory bandwidth are unknown.
     pub fn of(job: &Job) -> Option<Self> {
         let Run::Serving(run) = job.run() else { return None };
+        if other_lengths(job).is_some() {
+            return None;
+        }
         let rates = Rates::of(job.cluster(), run)?;
         let with = ops::lowering(job);
         let list = ops::lower(&with);

@@ -53,10 +53,11 @@ pub fn timing(job: &Job, estimate: &Estimate) -> Timing {
 /// A part of the model that runs over another length than the text, of which no time is modelled.
 pub(super) fn other_lengths(job: &Job) -> Option<Unknown> {
     let sees = job.training().is_some_and(|run| run.images.per_sequence > 0);
-    match job.model().source {
-        Some(_) => Some(Unknown::Encoder),
-        None => sees.then_some(Unknown::Images),
-    }
+    let model = job.model();
+    // A step of modules that are played has both sides; convolutions of frames have no rate, and serving goes through the encoder once.
+    let plays = job.training().is_some_and(|run| run.stack.is_played()) && model.only_source().is_none();
+    let untold = model.beside().is_some() && !plays;
+    if untold { Some(Unknown::Encoder) } else { sees.then_some(Unknown::Images) }
 }
 
 fn missing(job: &Job) -> Unknown {

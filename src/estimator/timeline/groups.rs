@@ -327,6 +327,13 @@ impl<'t> Groups<'t> {
         }
     }
 
+    /// An input of a group that others read, too. FSDP2 hands inputs through a function of the group, whose backward is told when their
+    /// gradients are complete (`RegisterPostBackwardFunction`): what a group adds to a gradient is summed up before it leaves the group.
+    pub fn hands(&self, input: Var<'t>) -> Var<'t> {
+        let form = input.form();
+        if self.into() == Some(GatheredInto::BufferAndTensors) { input.view(form) } else { input }
+    }
+
     /// Forward is through with a group.
     pub fn after_forward(&self, tag: u16) {
         if self.is_one && tag != 0 {

@@ -36,6 +36,8 @@ struct Playing<'t, 'g> {
     last: u16,
     /// Whether backward has left it: it never comes to an embedding that does not learn.
     is_through: Cell<bool>,
+    /// Whether backward has still to come to the embedding of a decoder, which stands between its blocks and those of its encoder.
+    turns: Cell<bool>,
 }
 
 impl Playing<'_, '_> {
@@ -102,8 +104,10 @@ impl Model for Playing<'_, '_> {
         if let Some(shared) = self.shared.as_ref().filter(|_| layer == 1) {
             shared.clear(tape);
         }
-        self.groups.leaves(layer, layer == self.last);
-        self.is_through.set(self.is_through.get() || layer == self.last);
+        let between = layer == 0 && self.turns.take();
+        let last = layer == self.last && !between;
+        self.groups.leaves(layer, last);
+        self.is_through.set(self.is_through.get() || last);
     }
 }
 
@@ -418,6 +422,7 @@ fn forward<'t, 'g>(
         before,
         last,
         is_through: Cell::new(false),
+        turns: Cell::new(plan.with.model.beside().is_some()),
     };
     let mut outputs = None;
     let hands_on = plan.with.model.family.modules().shares_indexed_tokens;
@@ -432,7 +437,8 @@ fn forward<'t, 'g>(
         let tables = ends.given(&embedded.tables[usize::from(layer.sliding)], of_layer, plan.input_format());
         groups.before_forward(tag);
         let chosen = if hands_on { outputs.clone() } else { None };
-        let tables = &Tables { past: cached.get(at).cloned(), chosen, ..tables };
+        let source = tables.source.clone().map(|states| groups.hands(states));
+        let tables = &Tables { past: cached.get(at).cloned(), chosen, source, ..tables };
         let (next, beside) = playing.run_block(tape, plan, at, (&embedded.hidden, tables));
         groups.after_forward(tag);
         embedded.hidden = next;

@@ -53,7 +53,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     tied: true,
     embedding_norm: true,
     final_norm: false,
-    source: Some(SourceKeys::encoder(12, 16, 4096)),
+    source: Some(SourceKeys::encoder(12, 16, 4096).or_absent()),
     not_looked_at: &["encoder_layerdrop", "decoder_layerdrop"],
     ..FamilySpec::CLASSIC
 };

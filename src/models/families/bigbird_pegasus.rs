@@ -2,6 +2,11 @@
 
 use crate::models::prelude::*;
 
+/// The decoder's own class has a head of its own, whatever a file says.
+fn finish(model: &mut ModelConfig) {
+    model.tie_word_embeddings &= model.beside().is_some();
+}
+
 /// `bigbird_pegasus`.
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["bigbird_pegasus"],
@@ -20,7 +25,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     act: HiddenAct::GeluNew,
     attention_bias: Flag::Key("use_bias", false),
     output_bias: Flag::Key("use_bias", false),
-    source: Some(SourceKeys::encoder(16, 16, 4096)),
+    source: Some(SourceKeys { finish, ..SourceKeys::encoder(16, 16, 4096).or_absent() }),
     not_looked_at: &["encoder_layerdrop", "decoder_layerdrop", "attention_type", "block_size", "num_random_blocks"],
     sizes: Sizes::of([1024, 4096], 16, 16, 96_103, 4096),
     ..super::bart::FAMILY

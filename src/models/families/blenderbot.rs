@@ -17,6 +17,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     embedding_norm: false,
     final_norm: true,
     sizes: Sizes::of([2560, 10240], 24, 32, 8_008, 128),
-    source: Some(SourceKeys::encoder(2, 32, 10_240)),
+    source: Some(SourceKeys::encoder(2, 32, 10_240).or_absent()),
     ..super::bart::FAMILY
 };

@@ -15,6 +15,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     sizes: Sizes::of([512, 2048], 8, 16, 50_265, 512),
     positions: LEARNED,
-    source: Some(SourceKeys::encoder(8, 16, 2048)),
+    source: Some(SourceKeys::encoder(8, 16, 2048).or_absent()),
     ..super::bart::FAMILY
 };

@@ -20,5 +20,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     final_norm: true,
     act: HiddenAct::Relu,
     sizes: Sizes::of([1024, 4096], 12, 16, 128_112, 1024),
+    source: Some(SourceKeys::encoder(12, 16, 4096)),
     ..super::bart::FAMILY
 };

@@ -15,6 +15,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ..*super::blenderbot::FAMILY.modules
     },
     sizes: Sizes::of([1024, 4096], 12, 16, 50_265, 1024),
-    source: Some(SourceKeys::encoder(12, 16, 4096)),
+    source: Some(SourceKeys::encoder(12, 16, 4096).or_absent()),
     ..super::blenderbot::FAMILY
 };

@@ -13,6 +13,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ..*super::bart::FAMILY.modules
     },
     sizes: Sizes::of([768, 3072], 6, 12, 50_005, 1024),
-    source: Some(SourceKeys::encoder(6, 12, 3072)),
+    source: Some(SourceKeys::encoder(6, 12, 3072).or_absent()),
     ..super::bart::FAMILY
 };

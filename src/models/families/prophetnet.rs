@@ -2,11 +2,13 @@
 
 use crate::models::prelude::*;
 
-/// A class of distances for each head.
+/// A class of distances for each head. The decoder's own class has a table of words that is shared, beside the one that is read.
 fn finish(model: &mut ModelConfig) {
     let heads = model.num_attention_heads;
+    let spare = if model.tie_word_embeddings || model.beside().is_some() { 0 } else { model.vocab_size };
     if let Some(source) = &mut model.source {
         source.own[2] = source.own[1].saturating_mul(heads);
+        source.idle_vocab_size = source.idle_vocab_size.max(spare);
     }
 }
 
@@ -41,6 +43,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         heads: Some(("num_encoder_attention_heads", 16)),
         inner: Some(("encoder_ffn_dim", 4096)),
         heads_of_decoder: false,
+        absent: Absent::MayBe,
         finish,
         ..SourceKeys::of(("num_encoder_layers", 12))
     }),

@@ -45,7 +45,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         inner: Some(("encoder.intermediate_size", 9216)),
         vocab: Some(("encoder.vocab_size", 256_000)),
         shares_words: false,
-        in_groups: true,
+        groups: Some(["encoder", "decoder"]),
         ..SourceKeys::of(("encoder.num_hidden_layers", 26))
     }),
     only: &[Only::else_refused("encoder.attention_bias", &["false"], "biases of attention in its encoder")],

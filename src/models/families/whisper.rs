@@ -48,6 +48,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     source: Some(SourceKeys {
         positions: Some((("max_source_positions", 1500), 0)),
         shares_words: false,
+        absent: Absent::MayBe,
         ..SourceKeys::encoder(4, 6, 1536)
     }),
     not_looked_at: &[

@@ -49,7 +49,7 @@ struct Attention {
 
 /// Names of self-attention's projections, and of those of attention to an encoder's states.
 const OWN: [&str; 2] = ["Query, key and value projection", "Output projection"];
-const CROSS: [&str; 2] = ["Cross-attention: query, key and value projection", "Cross-attention: output projection"];
+pub(crate) const CROSS: [&str; 2] = ["Cross-attention: query, key and value projection", "Cross-attention: output projection"];
 
 /// The norm over queries, or over keys, of so many heads.
 fn norm_of_heads(build: &Build<'_>, heads: Dim) -> Norm {
@@ -250,10 +250,25 @@ pub(super) struct Dense {
 }
 
 /// The norm beside attention to an encoder's states.
-const NORM_ACROSS: &str = "Norm beside cross-attention";
+pub(crate) const NORM_ACROSS: &str = "Norm beside cross-attention";
 
 /// Names of the norms.
 const NORMS: [&str; 4] = ["Input norm", "Post-attention norm", "Norm behind attention", "Norm behind feed-forward"];
+
+/// Attention to the states of an encoder, with the norm beside it. Without the encoder they are there, and nothing runs them.
+fn across(build: &Build<'_>) -> Option<(Attention, Norm)> {
+    let model = build.model();
+    model.source?;
+    let first = build.tape.parameters();
+    let attention = Attention::across(build);
+    build.tape.at(NORM_ACROSS, sources::PYTORCH_AUTOGRAD);
+    let norm = Norm::new(build, build.with.h(), build.shapes.rows);
+    if model.beside().is_none() {
+        (first..build.tape.parameters()).for_each(|param| build.tape.idle(param));
+        return None;
+    }
+    Some((attention, norm))
+}
 
 impl Dense {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
@@ -270,11 +285,7 @@ impl Dense {
         let attention = (kind.keys != Keys::None).then(|| Mixer::new(build));
         let state = model.mixer().filter(|_| kind.mixer).map(|mixer| Mixing::new(build, mixer));
         let early = if modules.registers_norms_first { norm(0, count > 0) } else { None };
-        let across = model.source.map(|_| {
-            let attention = Attention::across(build);
-            build.tape.at(NORM_ACROSS, sources::PYTORCH_AUTOGRAD);
-            (attention, Norm::new(build, build.with.h(), build.shapes.rows))
-        });
+        let across = across(build);
         let feed = FeedForward::new(build, layer);
         let first = early.or_else(|| norm(0, count > 0));
         let norms = [first, norm(1, count > 1), norm(2, count > 2), norm(3, count > 3)];

@@ -73,6 +73,8 @@ pub(crate) struct Ends {
     last: bool,
     /// Format of hidden states sent between stages.
     received: DType,
+    /// Format of buffers, which is that in which the model was made.
+    made_in: DType,
     positions: Option<Param>,
     /// Parts that encoders alone have.
     own: OfEncoder,
@@ -98,6 +100,8 @@ pub(crate) struct Ends {
     source: Option<Box<OfSource>>,
     /// The head of another task than text.
     task: Option<Box<OfTask>>,
+    /// The loss is over all tokens, as whoever gives the labels has moved them by one.
+    labels_moved: bool,
     /// The head's input is scaled.
     scales_output: bool,
     /// The buffer that is added to logits.
@@ -202,7 +206,7 @@ impl Ends {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let modules = model.family.modules();
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let own = own_width(build);
+        let (own, places) = (own_width(build), encoder::embedding_width(build));
         let holds = first || (last && model.tie_word_embeddings);
         let frozen = tape.freeze(with.tuning.freezes_embedding());
         let embedding = shared.unwrap_or_else(|| if holds { token_embedding(build, own) } else { 0 });
@@ -210,12 +214,10 @@ impl Ends {
             saved::original(build, |name| build.parameter(name, [with.vocab_part(), own]));
         }
         let source = beside(build, first, own, embedding);
-        let places = encoder::embedding_width(build);
         let positions = if first { learned_positions(build, places) } else { None };
         let of_encoder = OfEncoder::new(build, first);
         tape.freeze(frozen);
-        let sight = if first { super::tower::declare(build) } else { None };
-        let projections = projections(build, own);
+        let (sight, projections) = (if first { super::tower::declare(build) } else { None }, projections(build, own));
         let [final_norm, embedding_norm] = early_norms(build, (first, last), places);
         let (kinds_of_masks, [slides, two_tables]) = of_windows(model);
         Self {
@@ -223,6 +225,7 @@ impl Ends {
             first,
             last,
             received: with.parameter,
+            made_in: with.made_in,
             positions,
             own: of_encoder,
             bidirectional: !model.is_causal(),
@@ -239,6 +242,7 @@ impl Ends {
             frames: Frames::new(build),
             source,
             task: None,
+            labels_moved: !model.is_causal() || model.source.is_some(),
             scales_output: modules.scales_output && model.source.is_some_and(|source| !source.unscaled_output),
             logits_buffer: Cell::default(),
             tower: model.tower.filter(|_| first),
@@ -366,9 +370,9 @@ impl Ends {
         let rotary = rotary(first).into_iter().chain(again).flatten();
         let source = self.source.iter().flat_map(|source| source.buffers(tape));
         let sines =
-            (self.modules.keeps_sines && self.first).then(|| tape.constant("table of sines", self.forms.sines, self.received));
-        let of_logits = self.modules.adds_buffer_to_logits && self.last;
-        let of_logits = of_logits.then(|| tape.constant("bias of logits", self.forms.words, self.received));
+            (self.modules.keeps_sines && self.first).then(|| tape.constant("table of sines", self.forms.sines, self.made_in));
+        let of_logits = self.modules.adds_buffer_to_logits && self.source.is_some() && self.last;
+        let of_logits = of_logits.then(|| tape.constant("bias of logits", self.forms.words, self.made_in));
         self.logits_buffer.set(of_logits.as_ref().map(Var::kept));
         let ends = rotary.chain(scale).chain(streams).chain(positions).chain(tower);
         ends.chain(source).chain(sines).chain(of_logits).chain(pixels).collect()
@@ -502,9 +506,7 @@ impl Ends {
                     head.run(&hidden).named("scores").reduce(self.shapes.scalar)
                 } else {
                     match self.loss {
-                        LossKernel::FullLogits if self.bidirectional || self.source.is_some() => {
-                            self.of_all_tokens(tape, (hidden, ids), head)
-                        }
+                        LossKernel::FullLogits if self.labels_moved => self.of_all_tokens(tape, (hidden, ids), head),
                         LossKernel::InChunks { .. } => self.chunked(tape, &hidden, head),
                         LossKernel::InTiles { tokens, columns } => self.in_tiles(tape, hidden, head, [tokens, columns]),
                         LossKernel::OfParts { .. } => self.of_parts(tape, hidden, head),

@@ -50,6 +50,7 @@ pub(crate) use super::division::Part;
 pub(crate) use altup::{EMBEDDING_OF_LAYERS, OfLayer, SharedKeys};
 pub(crate) use attention_core::CROSSES;
 pub(crate) use decoder::cached;
+pub(crate) use dense::{CROSS, NORM_ACROSS};
 pub(crate) use ends::{AroundLoss, Ends};
 pub(crate) use state::{State, split as split_of_state};
 pub(crate) use tables::Tables;

@@ -6,6 +6,7 @@
 
 use super::state::{NONE, Node, Operand, Rule, State, as_leaf, at, bytes_of};
 use super::{Attends, Form, Tape};
+use crate::ops::modules::CROSSES;
 use crate::ops::work::{Behind, Collective, Core, Cost, Exchange, Group, Operands, Product, Work};
 use crate::units::DType;
 
@@ -31,6 +32,8 @@ pub(crate) struct Costs {
     sight: (u64, u64),
     /// A layer whose queries see other tokens than those of the text.
     beside: Option<(u16, (u64, u64))>,
+    /// Layers whose queries see all keys there are: those of an encoder beside the decoder.
+    of_source: Vec<u16>,
 }
 
 impl Tape {
@@ -43,6 +46,13 @@ impl Tape {
     pub fn sees_beside(&self, layer: u16, tokens: u64) {
         if let Some(costs) = &mut self.state.borrow_mut().costs {
             costs.beside = Some((layer, (tokens.saturating_mul(tokens), tokens)));
+        }
+    }
+
+    /// This layer is an encoder's, whose queries see all of its tokens.
+    pub fn sees_source(&self, layer: u16) {
+        if let Some(costs) = &mut self.state.borrow_mut().costs {
+            costs.of_source.push(layer);
         }
     }
 
@@ -190,12 +200,18 @@ impl State {
         self.counted(results.len());
     }
 
-    fn core(&self, [queries, _, values]: &[Operand; 3]) -> Core {
+    fn core(&self, [queries, keys, values]: &[Operand; 3]) -> Core {
         let (rows, query_width, value_width) =
             (self.last(queries.form, 1), self.last(queries.form, 0), self.last(values.form, 0));
         let heads = self.elements(queries.form) / rows.saturating_mul(query_width).max(1);
         let sight = |costs: &Costs| costs.beside.filter(|beside| beside.0 == self.layer).map_or(costs.sight, |beside| beside.1);
-        let (pairs, seq_length) = self.costs.as_deref().map_or((0, 0), sight);
+        let (mut pairs, mut seq_length) = self.costs.as_deref().map_or((0, 0), sight);
+        let of_source = self.costs.as_ref().is_some_and(|costs| costs.of_source.contains(&self.layer));
+        if of_source || self.op_name(self.op).0 == CROSSES[0] {
+            // The source is seen as a whole, by itself and by the decoder.
+            seq_length = self.last(keys.form, 1);
+            pairs = rows.saturating_mul(seq_length);
+        }
         Core { heads, pairs, queries: rows, seq_length, query_width, value_width }
     }
 

@@ -107,6 +107,10 @@ impl Scenario {
     }
 }
 
+/// A model of which nothing but parameters is known.
+const COUNTED: &str =
+    "Of this model the parameters are counted alone: what serving it takes is not modelled here, and neither is training it.";
+
 /// Layers that keep a state, lack attention, share keys or have heads of their own are only served here, but for families whose modules
 /// are known to train them. Encoders are only trained.
 pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
@@ -117,12 +121,8 @@ pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
             None if model.task.is_some() => {
                 "This model classifies texts or gives their states, and writes none. Serving it is not modelled here; training it is."
             }
-            _ if model.source.is_some() => {
-                "This model is a decoder beside an encoder. Serving both is not modelled here; training them is."
-            }
-            Some(encoder) if encoder.is_decoder && !model.family.modules().encoder.trains => {
-                "Of this model the parameters are counted alone: what serving it takes is not modelled here, and neither is training it."
-            }
+            None => COUNTED,
+            Some(encoder) if encoder.is_decoder && !model.family.modules().encoder.trains => COUNTED,
             Some(encoder) if encoder.is_decoder => {
                 "This decoder is made of an encoder's modules. Serving it is not modelled here; training it is."
             }
@@ -130,7 +130,7 @@ pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
                 "This model is an encoder: it reads whole texts and writes none. Serving it is not modelled here; training it is."
             }
         };
-        (model.encoder.is_some() || model.source.is_some() || model.task.is_some(), message, "Train it", Mode::Train)
+        (!model.is_served(), message, "Train it", Mode::Train)
     } else {
         let message = "This model has layers that keep a state, lack attention, share keys and values, or have heads of another shape. What it takes to train them is not modelled here; serving is.";
         (model.hybrid.is_some() && model.is_only_served(), message, "Serve it", Mode::Serve)

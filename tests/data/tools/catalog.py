@@ -3,7 +3,7 @@ and transformers; nothing is downloaded). Run it in the repository's root; it wr
 import json, pathlib, sys, warnings; warnings.filterwarnings("ignore")
 import torch, transformers
 transformers.logging.set_verbosity_error()
-from transformers import CONFIG_MAPPING, AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForMaskedLM
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForMaskedLM, AutoModelForSeq2SeqLM, AutoModelForSpeechSeq2Seq
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 # Files that name a kind by which transformers does not know it, and keys that it has under another name.
@@ -32,6 +32,9 @@ def built(file):
         return AutoModelForImageTextToText.from_config(whole(file))
     if "vision_config" in file:
         return AutoModelForImageTextToText.from_config(CONFIG_MAPPING[file["model_type"]](**{key: value for key, value in file.items() if key not in UNUSED or key in ROTATION}))
+    if file.get("is_encoder_decoder"):
+        of_sound = "num_mel_bins" in file
+        return (AutoModelForSpeechSeq2Seq if of_sound else AutoModelForSeq2SeqLM).from_config(adapted(file))
     if file.get("model_type") in ENCODERS:
         return AutoModelForMaskedLM.from_config(adapted(file))
     return AutoModelForCausalLM.from_config(adapted(file))

@@ -64,20 +64,6 @@ NEW = [
     ("distilbert", dict(n_layers=2, architectures=["DistilBertForMaskedLM"]), dict(dim=512, hidden_dim=1536, n_layers=3, n_heads=8, vocab_size=4000, architectures=["DistilBertForMaskedLM"])),
     ("lfm2_moe", dict(num_hidden_layers=4, layer_types=["conv", "conv", "full_attention", "conv"]), dict(SM, moe_intermediate_size=256, num_experts=8, num_experts_per_tok=2, num_dense_layers=1, layer_types=["conv", "conv", "full_attention", "conv"])),
     ("olmo_hybrid", dict(num_hidden_layers=4), dict(SM, linear_num_value_heads=8, linear_num_key_heads=4, linear_key_head_dim=48, linear_value_head_dim=96, pad_token_id=1, eos_token_id=2)),
-    # States of further kinds.
-    ("falcon_mamba", dict(hidden_size=512, num_hidden_layers=3, intermediate_size=1000, state_size=12, time_step_rank=30, tie_word_embeddings=False)),
-    ("lfm3", dict(num_hidden_layers=24)),
-    ("lfm3", dict(hidden_size=256, num_hidden_layers=4, vocab_size=4000, pad_token_id=0, bos_token_id=1, eos_token_id=2, intermediate_size=768, num_attention_heads=8, num_key_value_heads=2, head_dim=48, conv_L_cache=5)),
-    ("lfm3", dict(hidden_size=256, num_hidden_layers=4, vocab_size=4000, pad_token_id=0, bos_token_id=1, eos_token_id=2, intermediate_size=512, num_attention_heads=4, num_key_value_heads=4, head_dim=64, use_sandwich_norm=False, attention_bias=True, tie_word_embeddings=False)),
-    ("recurrent_gemma", dict(num_hidden_layers=26)),
-    ("recurrent_gemma", dict(hidden_size=256, num_hidden_layers=4, vocab_size=4000, intermediate_size=1024, num_attention_heads=4, num_key_value_heads=1, lru_width=384, conv1d_width=3, block_types=['recurrent', 'attention'])),
-    ("recurrent_gemma", dict(hidden_size=256, num_hidden_layers=7, vocab_size=4000, intermediate_size=600, num_attention_heads=2, num_key_value_heads=2, attention_bias=True)),
-    ("rwkv", dict(num_hidden_layers=32)),
-    ("rwkv", dict(hidden_size=256, num_hidden_layers=4, vocab_size=4000, attention_hidden_size=384, intermediate_size=700)),
-    ("rwkv", dict(hidden_size=256, num_hidden_layers=2, vocab_size=4000, tie_word_embeddings=True)),
-    ("xlstm", dict(num_hidden_layers=32)),
-    ("xlstm", dict(hidden_size=256, num_hidden_layers=4, vocab_size=4000, num_heads=4, qk_dim_factor=0.75, v_dim_factor=1.5)),
-    ("xlstm", dict(hidden_size=256, num_hidden_layers=4, vocab_size=4000, num_heads=2, ffn_proj_factor=1.3, weight_mode='fused')),
 ]
 OTHER = {"olmo_hybrid": dict(num_hidden_layers=3, linear_key_head_dim=32, vocab_size=1000, tie_word_embeddings=True), "lfm2_moe": dict(num_dense_layers=3, tie_word_embeddings=False, vocab_size=1000), None: dict(num_hidden_layers=3, vocab_size=1000, tie_word_embeddings=False), "mellum": dict(vocab_size=1000, tie_word_embeddings=True), "jais2": dict(attention_bias=False, mlp_bias=False), "hyperclovax": dict(use_post_norm=True, tie_word_embeddings=True), "distilbert": dict(n_layers=4, vocab_size=1000), "xlm": dict(n_layers=4, tie_word_embeddings=False), "flaubert": dict(n_layers=4, tie_word_embeddings=False), "bert-generation": dict(num_hidden_layers=1, vocab_size=1000), "luke": dict(num_hidden_layers=1, vocab_size=1000), "modernbert": dict(num_hidden_layers=1, vocab_size=1000, pad_token_id=1), "gte": dict(num_hidden_layers=1, vocab_size=1000, type_vocab_size=1),
     "ernie4_5": dict(use_bias=True, vocab_size=1000), "cwm": dict(tie_word_embeddings=True, vocab_size=1000), "exaone4": dict(tie_word_embeddings=True, head_dim=96), "granitemoeshared": dict(shared_intermediate_size=0, tie_word_embeddings=True)}
@@ -191,8 +177,18 @@ OF_ROWS = [
     "gemma4_text",
     "minimax_m3_vl_text",
     "modernbert-decoder",
+    "trocr",
 ]
 CASES += [(kind, dict(architectures=[named], **shape)) for kind, named, shape in BESIDE]
+# Decoders saved without their encoders; those of rows stand among these.
+CASES += [(kind, dict(architectures=[named], **shape)) for kind, named, shape in (
+    ("bart", "BartForCausalLM", dict(d_model=1024, decoder_layers=2, tie_word_embeddings=False)), ("mvp", "MvpForCausalLM", dict(X)),
+    ("bigbird_pegasus", "BigBirdPegasusForCausalLM", dict(X, use_bias=True)), ("prophetnet", "ProphetNetForCausalLM", dict(hidden_size=256, num_decoder_layers=2, num_decoder_attention_heads=8, decoder_ffn_dim=512, vocab_size=1000)),
+    ("prophetnet", "ProphetNetForCausalLM", dict(hidden_size=256, num_decoder_layers=3, num_decoder_attention_heads=4, decoder_ffn_dim=768, vocab_size=1003, ngram=3, tie_word_embeddings=False)),
+    ("udop", "UdopForConditionalGeneration", dict(d_model=256, d_ff=512, d_kv=48, num_heads=4, num_layers=3, num_decoder_layers=2, vocab_size=1000, patch_size=8, max_2d_position_embeddings=300, relative_attention_num_buckets=24)),
+    ("pix2struct", "Pix2StructForConditionalGeneration", dict(text_config=dict(hidden_size=256, d_ff=512, d_kv=48, num_heads=4, num_layers=3, vocab_size=1000), vision_config=dict(hidden_size=256, d_ff=384, d_kv=32, num_attention_heads=8, num_hidden_layers=2, patch_embed_hidden_size=192, seq_len=100))),
+    ("trocr", "TrOCRForCausalLM", dict(d_model=512, decoder_layers=3, decoder_attention_heads=8, decoder_ffn_dim=1536, cross_attention_hidden_size=384, vocab_size=1000)),
+)]
 for kind in OF_ROWS:
     path = os.path.join(os.path.dirname(__file__), "../measured", kind.replace("-", "_") + ".jsonl")
     shapes = [json.dumps(json.loads(line)["config"]) for line in open(path)]
@@ -211,6 +207,7 @@ CASES += [
     ("longcat_flash", dict(hidden_size=256, ffn_hidden_size=512, expert_ffn_hidden_size=96, num_layers=2, num_attention_heads=4, q_lora_rank=96, kv_lora_rank=64, qk_rope_head_dim=16, qk_nope_head_dim=32, v_head_dim=32, n_routed_experts=8, zero_expert_num=4, moe_topk=2, vocab_size=1000)),
     ("cpmant", dict(hidden_size=256, num_attention_heads=4, dim_head=32, dim_ff=512, num_hidden_layers=3, vocab_size=1000, prompt_length=8)), ("xlnet", dict(d_model=256, n_layer=3, n_head=4, d_inner=512, vocab_size=1000)),
     ("ctrl", dict(n_embd=256, dff=512, n_layer=3, n_head=4, vocab_size=1000)), ("xglm", dict(d_model=256, ffn_dim=512, num_layers=3, attention_heads=4, vocab_size=1000)), ("openai-gpt", dict(n_embd=256, n_layer=3, n_head=4, vocab_size=1000, n_positions=128)),
+    ("moshi", dict(hidden_size=256, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, head_dim=96, ffn_dim=768, vocab_size=1000)),
 ]
 CASES += [
     ("gpt_neox_japanese", dict(hidden_size=256, num_hidden_layers=3, num_attention_heads=4, vocab_size=1000, intermediate_multiple_size=3, tie_word_embeddings=False)),

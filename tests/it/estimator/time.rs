@@ -10,7 +10,7 @@ use headroom::config::{
     AttentionKernel, Cluster, DataSharding, Flash, Job, ModelConfig, Narrow, Overheads, Overlap, ParallelLayout, ProductFormat,
     Recompute, Run, TrainingRun,
 };
-use headroom::estimator::time::{Load, Schedule, StepTime, Term, block_times, cost, serving, spread, step};
+use headroom::estimator::time::{Load, Schedule, Step, StepTime, Term, block_times, cost, serving, spread, step};
 use headroom::ops::megatron::rank_model;
 use headroom::ops::work::Work;
 use headroom::ops::{self, Lowering};
@@ -61,7 +61,8 @@ fn seconds(job: &Job) -> f64 {
 /// wide as its blocks, but for gates of shared experts, which have one column.
 #[test]
 fn products_are_those_of_the_modules() {
-    let plain = |config: &ModelConfig| config.hybrid.is_none() && config.word_embed_proj_dim.is_none();
+    // Megatron-LM's list has one side.
+    let plain = |config: &ModelConfig| config.hybrid.is_none() && config.word_embed_proj_dim.is_none() && config.source.is_none();
     for row in catalog::models().iter().filter(|row| plain(&row.config)) {
         let (name, config) = (row.id, &row.config);
         // As many tokens for each expert.
@@ -255,15 +256,45 @@ proptest! {
     }
 }
 
-/// An encoder beside a decoder runs over a text of its own: no time is guessed from the decoder's.
+fn of_row(id: &str) -> ModelConfig {
+    catalog::model(id).expect("a row").config.clone()
+}
+
+/// Frames go through convolutions, of which no rate is known.
 #[test]
-fn no_time_is_told_of_parts_with_another_length() {
-    let rows = include_str!("../../data/truth/parameters_families.jsonl");
-    let row = rows.lines().find(|line| line.contains("\"model\": \"bart\"")).expect("a row");
-    let row: serde_json::Value = serde_json::from_str(row).expect("a row");
-    let model = headroom::import::config_json(&row["config"].to_string()).expect("a known kind").config;
-    let job = Job::new(model, Run::Training(run()), ParallelLayout::SINGLE, cluster("h100-80")).expect("a valid job");
+fn no_time_is_told_of_an_encoder_of_sound() {
+    let job =
+        Job::new(of_row("whisper-small"), Run::Training(run()), ParallelLayout::SINGLE, cluster("h100-80")).expect("a valid job");
     assert!(step(&job).is_none());
     let told = headroom::estimator::time::timing(&job, &headroom::estimator::estimate(&job));
     assert!(matches!(told, headroom::estimator::time::Timing::Unknown(headroom::estimator::time::Unknown::Encoder)));
+}
+
+/// An encoder sees all of its source, and its decoder too: no half of the pairs is masked there.
+#[test]
+fn an_encoder_takes_the_time_of_its_source() {
+    let model = of_row("bart-large");
+    let timed = |source| {
+        let run = TrainingRun {
+            source_length: Some(source),
+            seq_length: 4096,
+            attention: AttentionKernel::Flash,
+            stack: support::eager(),
+            ..run()
+        };
+        let job = Job::new(model.clone(), Run::Training(run), ParallelLayout::SINGLE, cluster("h100-80")).expect("a valid job");
+        step(&job).expect("a time")
+    };
+    let of = |step: &Step, term| step.lines.iter().find(|line| line.term == term).map_or(0.0, |line| line.seconds.0);
+    let [short, long] = [timed(4096), timed(8192)];
+    assert!(of(&long, Term::Products) > 1.2 * of(&short, Term::Products));
+    // Pairs of both layers: of the decoder's own attention a half is masked, and both others grow with the source.
+    let (encoder, decoder) = (to_f64(model.source.expect("an encoder").layers), to_f64(model.num_hidden_layers));
+    let decoder = decoder - encoder;
+    let pairs = |source: f64| encoder * source * source + decoder * 4096.0 * (source + 2048.0);
+    let grown = of(&long, Term::Attention) / of(&short, Term::Attention);
+    // Longer texts keep the kernel busier; with half of the encoder's pairs masked it would grow less than twice.
+    let most = pairs(8192.0) / pairs(4096.0);
+    assert!(grown > 0.8 * most && grown < most, "{grown} of {most}");
+    assert!(long.mfu < 1.0 && long.mfu > 0.0);
 }

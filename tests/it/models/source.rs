@@ -4,6 +4,7 @@
 use headroom::config::{
     AttentionKernel, ConfigError, DataSharding, Job, Loss, ModelConfig, ParallelLayout, Recompute, Run, ServingRun,
 };
+use headroom::estimator::time::{Timing, Unknown, timing};
 use headroom::estimator::{MemoryKind, estimate};
 use headroom::import::config_json;
 use headroom::ops::{lower, lowering, parameters_of};
@@ -48,6 +49,33 @@ fn both_sides_are_counted() {
     assert_eq!((model.num_hidden_layers, model.source.map(|source| source.layers)), (18, Some(12)));
 }
 
+/// The decoder of that model, saved without its encoder: what its cross-attention would read is not there.
+const ALONE: &str = r#"{"model_type":"bart","architectures":["BartForCausalLM"],"is_decoder":true,"is_encoder_decoder":false,
+    "d_model":1024,"encoder_layers":12,"decoder_layers":6,"decoder_attention_heads":16,"decoder_ffn_dim":2048,"vocab_size":50265}"#;
+
+#[test]
+fn a_decoder_saved_alone_keeps_idle_weights_and_has_the_memory_and_the_time_of_a_decoder() {
+    let model = read(ALONE);
+    const PARAMETERS: u64 = 128_125_952;
+    assert_eq!((parameters_of(&model), support::parameters(&model)), (PARAMETERS, PARAMETERS));
+    assert_eq!(model.source.map(|source| (source.layers, source.hidden_size)), Some((0, 1024)));
+    let job = support::training_job(&model, ParallelLayout::SINGLE, |run| run.loss = Loss::OfStack);
+    let learned = estimate(&job).ledger.lines.into_iter().filter(|line| line.label == "First moment");
+    let idle = 6 * (4 * (1024 * 1024 + 1024) + 2 * 1024);
+    assert_eq!(learned.map(|line| line.bytes.0 / 4).sum::<u64>(), PARAMETERS - idle);
+    assert!(matches!(timing(&job, &estimate(&job)), Timing::Training { .. }));
+    // A cache of keys and values of its own text alone.
+    let run = ServingRun { context_length: 512, ..ServingRun::plain() };
+    let served = Job::new(model, Run::Serving(run), ParallelLayout::SINGLE, support::cluster(Bytes(Bytes::GIB)));
+    let held = cached(&served.expect("a served decoder"));
+    assert_eq!(held, 6 * 2 * 1024 * 2 * 512);
+}
+
+/// Bytes that are cached.
+fn cached(job: &Job) -> u64 {
+    estimate(job).ledger.lines.iter().filter(|line| line.kind == MemoryKind::KvCache).map(|line| line.bytes.0).sum()
+}
+
 #[test]
 fn a_longer_source_is_saved_too_and_the_encoders_frames_are_always_as_many() {
     for text in [BART, T5] {
@@ -60,17 +88,62 @@ fn a_longer_source_is_saved_too_and_the_encoders_frames_are_always_as_many() {
     assert_eq!(saved(&job(&model, None)), saved(&job(&model, Some(700))));
 }
 
+/// Rows of transformers' `EncoderDecoderCache` (`tools/cache_source.py`).
+const CACHES: &str = include_str!("../../data/truth/cache_source.jsonl");
+
+fn served(model: &ModelConfig, run: ServingRun) -> Result<Job, ConfigError> {
+    Job::new(model.clone(), Run::Serving(run), ParallelLayout::SINGLE, support::cluster(Bytes(80 * Bytes::GIB)))
+}
+
 #[test]
-fn an_encoder_beside_a_decoder_is_trained_on_ranks_that_share_nothing_and_not_served() {
+fn served_with_the_cache_of_both_attentions_that_transformers_holds() {
+    for line in CACHES.lines() {
+        let row: serde_json::Value = serde_json::from_str(line).expect("a row");
+        let model = read(&row["config"].to_string());
+        let number = |key: &str| row[key].as_u64().expect("a number");
+        let run = |source| ServingRun {
+            context_length: number("context_length"),
+            concurrent_sequences: number("sequences"),
+            source_length: Some(source),
+            block_size: Some(1),
+            ..ServingRun::plain()
+        };
+        let job = served(&model, run(number("source_length"))).expect("a served model");
+        assert_eq!(cached(&job), number("self_bytes") + number("cross_bytes"), "{line}");
+        // Of one token more, the decoder's own attention keeps more.
+        let per_token = estimate(&job).kv_cache_per_token.expect("a cache").0;
+        assert_eq!(per_token * number("context_length") * number("sequences"), number("self_bytes"), "{line}");
+        assert!(matches!(timing(&job, &estimate(&job)), Timing::Unknown(Unknown::Encoder)));
+        // Frames are always as many.
+        let longer = cached(&served(&model, run(2 * number("source_length"))).expect("a served model"));
+        let twice = if model.only_source().is_some() { 1 } else { 2 };
+        assert_eq!(longer, number("self_bytes") + twice * number("cross_bytes"));
+    }
+    let counted = read(r#"{"model_type":"led","d_model":1024}"#);
+    assert_eq!(served(&counted, ServingRun::plain()).err(), Some(ConfigError::OnlyTrained));
+}
+
+#[test]
+fn a_longer_source_is_worked_with_when_it_is_served() {
+    let working = |source| {
+        let run = ServingRun { context_length: 64, source_length: Some(source), ..ServingRun::plain() };
+        let job = served(&read(BART), run).expect("a served model");
+        estimate(&job).ledger.lines.iter().filter(|line| line.kind == MemoryKind::Temporary).map(|line| line.bytes.0).sum::<u64>()
+    };
+    // Two inner tensors of the encoder, and its block's output.
+    assert!(working(1024) - working(512) >= 512 * (2 * 4096 + 1024) * 2, "{} and {}", working(1024), working(512));
+}
+
+#[test]
+fn an_encoder_beside_a_decoder_is_trained_on_ranks_that_share_nothing_or_as_fsdp2_shares() {
     let model = read(BART);
-    let served =
-        Job::new(model.clone(), Run::Serving(ServingRun::plain()), ParallelLayout::SINGLE, support::cluster(Bytes(Bytes::GIB)));
-    assert_eq!(served.err(), Some(ConfigError::OnlyTrained));
     let blocked = |layout| {
         let job = support::training_job(&model, layout, |run| run.loss = Loss::OfStack);
         estimate(&job).blockers.iter().any(|blocker| blocker.to_string().contains("encoder beside its decoder"))
     };
     assert!(!blocked(support::layout(1, 1, 4, DataSharding::NOTHING)));
+    let shared = |word: &str| support::layout(1, 1, 4, DataSharding::named(word).expect("a sharding"));
+    assert!(!blocked(shared("fsdp")) && blocked(shared("1")) && blocked(shared("3")) && blocked(shared("fsdp1")));
     assert!(blocked(support::layout(2, 1, 1, DataSharding::NOTHING)) && blocked(support::layout(1, 2, 1, DataSharding::NOTHING)));
 }
 
@@ -94,7 +167,7 @@ fn what_is_counted_alone_says_so_and_biases_of_distances_ask_for_written_attenti
 
 #[test]
 fn both_sides_are_read_back_from_a_link() {
-    for text in [BART, T5, WHISPER] {
+    for text in [BART, T5, WHISPER, ALONE] {
         let imported = config_json(text).expect("a known kind");
         let mut scenario = Scenario::default();
         scenario.apply_imported(&imported);

@@ -403,6 +403,10 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=fnet",
     "fam=mobilebert",
     "fam=ultrabert",
+    "fam=trocr",
+    "fam=moshi",
+    "fam=udop",
+    "fam=pix2struct",
 ];
 
 /// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left

@@ -24,7 +24,10 @@ pub fn parameters(config: &ModelConfig, norm: u64) -> u64 {
         up + if config.mlp == MlpKind::Gated { up } else { 0 } + linear(inner, h, config.mlp_bias)
     };
     let own = attention(config.num_attention_heads, config.num_key_value_heads, config.head_dim, h);
-    let decoder = 2 * own + feed(config.intermediate_size) + 3 * norm;
+    let across = attention(config.num_attention_heads, config.num_key_value_heads, config.head_dim, source.hidden_size);
+    let decoder = own + across + feed(config.intermediate_size) + 3 * norm;
+    // A decoder that was saved alone has the ends of one side.
+    let sides = if source.layers > 0 { 2 } else { 1 };
     let of_source = attention(source.num_attention_heads, source.num_key_value_heads, source.head_dim, h);
     let encoder = of_source + feed(source.intermediate_size) + 2 * norm;
     let mut total = source.layers * encoder + (config.num_hidden_layers - source.layers) * decoder;
@@ -33,7 +36,7 @@ pub fn parameters(config: &ModelConfig, norm: u64) -> u64 {
     if config.position_embedding == PositionEmbedding::Learned {
         total += h * (config.position_rows + source.position_rows);
     }
-    total += 2 * norm * (u64::from(config.embedding_norm) + u64::from(config.final_norm));
+    total += sides * norm * (u64::from(config.embedding_norm) + u64::from(config.final_norm));
     total
         + match kind {
             "t5" | "mt5" | "longt5" => source.own[0] * (config.num_attention_heads + source.num_attention_heads),
@@ -51,11 +54,16 @@ pub fn parameters(config: &ModelConfig, norm: u64) -> u64 {
                 experts(source.own[3], source.own[4], source.intermediate_size)
                     + experts(source.own[5], source.own[6], config.intermediate_size)
             }
+            "udop" => {
+                let places = 2 * source.own[1] * h + 2 * linear(source.own[2] * source.own[2] * source.own[3], h, true);
+                places + (source.own[0] + 2 * 32) * (config.num_attention_heads + source.num_attention_heads)
+            }
+            "pix2struct" => source.own[0] * config.num_attention_heads + linear(source.own[1], h, true) + 2 * source.own[2] * h,
             "t5gemma" => (config.num_hidden_layers - source.layers) * norm + config.num_hidden_layers * 2 * norm,
             "led" => source.layers * 3 * linear(h, h, true),
             "pegasus_x" => source.own[0] * h + source.layers * norm,
             "prophetnet" => source.own[0] * h + (config.num_hidden_layers - source.layers) * linear(h, source.own[2], true),
-            "whisper" => linear(3 * source.own[0], h, true) + linear(3 * h, h, true),
+            "whisper" if source.layers > 0 => linear(3 * source.own[0], h, true) + linear(3 * h, h, true),
             _ => 0,
         }
 }

@@ -64,8 +64,9 @@ fn of_last_block(job: &Job) -> Option<u64> {
 pub fn held_beside_source(job: &Job) -> Option<u64> {
     let run = job.training()?;
     let model = job.model();
-    let source = model.source?;
-    let bits = if run.precision == TrainingPrecision::Bf16Pure { 16 } else { 32 };
+    let source = model.beside()?;
+    let narrow = matches!(run.precision, TrainingPrecision::Bf16Pure | TrainingPrecision::FsdpMixed);
+    let bits = if narrow { 16 } else { 32 };
     let each = job.micro_batch_size() * run.seq_length * model.hidden_size * bits / 8;
     // Blocks that share biases of distances take these, too.
     let biased = model.family.modules().encoder.embedding == EmbeddedParts::WithBiases;

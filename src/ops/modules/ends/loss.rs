@@ -41,9 +41,9 @@ impl Ends {
             let bias = hidden.tape().read(bias);
             logits = logits.add(bias).named("logits");
         }
-        if self.modules.adds_buffer_to_logits {
+        if self.modules.adds_buffer_to_logits && self.source.is_some() {
             let tape = hidden.tape();
-            let made = || tape.constant("bias of logits", self.forms.words, self.received);
+            let made = || tape.constant("bias of logits", self.forms.words, self.made_in);
             let bias = self.logits_buffer.get().map_or_else(made, |kept| tape.held(kept));
             logits = logits.add(bias).named("logits");
         }

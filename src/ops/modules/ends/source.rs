@@ -26,7 +26,7 @@ pub(super) struct OfSource {
 impl OfSource {
     /// Declares them, where the model has an encoder beside it; `shared`: the decoder's embedding.
     pub fn new(build: &Build<'_>, shared: Param) -> Option<Box<Self>> {
-        let source = build.model().source?;
+        let source = build.model().beside()?;
         let model = build.model().of_source()?;
         let with = build.with.of_source(&model);
         let build = Build::again(build.tape, &with);

@@ -117,8 +117,8 @@ fields! { $
     EncoderNumHeads("encoder-num-attention-heads", "encoder_num_attention_heads", "Encoder: heads").whole(1..=SIZE).step(1).of_file(),
     /// Key/value heads of the encoder.
     EncoderNumKeys("encoder-num-key-value-heads", "encoder_num_key_value_heads", "Encoder: key/value heads").whole(1..=SIZE).step(1).optional().of_file(),
-    /// Codes of each moment, each with a table of its own.
-    NumChannels("num-channels", "num_channels", "Channels of codes").whole(1..=SIZE).step(1).of_file(),
+    /// Codes of each moment, each with a table of its own; of an image, its colours.
+    NumChannels("num-channels", "num_channels", "Channels").whole(1..=SIZE).step(1).of_file(),
     /// Query heads that read the encoder.
     CrossHeads("cross-num-attention-heads", "cross_num_attention_heads", "Cross-attention: heads").whole(1..=SIZE).step(1).of_file(),
     /// Key/value heads of what the encoder made.
@@ -141,4 +141,16 @@ fields! { $
     SpeechAdapters("num-adapter-layers", "num_adapter_layers", "Speech: layers behind the encoder").whole(0..=10_000).step(1).of_file(),
     /// Frames that become one.
     SpeechAdapterPlaces("adaptor-kernel-size", "adaptor_kernel_size", "Speech: frames behind the encoder").whole(1..=SIZE).step(1).of_file(),
+    /// Width of what cross-attention reads.
+    CrossWidth("cross-attention-hidden-size", "cross_attention_hidden_size", "Width of what is read").whole(1..=SIZE).step(64).optional().of_file(),
+    /// Pixels of a patch's side.
+    PatchSide("patch-size", "patch_size", "Patch").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder beside the decoder: width of a head.
+    EncHeadWidth("encoder.d-kv", "encoder.d_kv", "Encoder: width of a head").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder beside the decoder: feed-forward width.
+    EncFeed("encoder.d-ff", "encoder.d_ff", "Encoder: feed-forward width").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder beside the decoder: numbers of a patch.
+    EncPatch("encoder.patch-embed-hidden-size", "encoder.patch_embed_hidden_size", "Encoder: numbers of a patch").whole(1..=SIZE).step(1).of_file(),
+    /// The encoder beside the decoder: places along an axis.
+    EncPlaces("encoder.seq-len", "encoder.seq_len", "Encoder: places along an axis").whole(1..=SIZE).step(1).of_file(),
 }

@@ -37,9 +37,9 @@ fields! { $
     /// metrics are computed.
     EvaluationLogits("evl", "evaluation_logits", "Evaluation writes logits")
         .flag().group(Group::Run).train().folded().default(FieldDefault::Flag(false)),
-    /// Tokens that an encoder reads beside a decoder; empty: as many as the sequence length, which
-    /// is then that of the decoder. 4k means 4096.
+    /// Tokens that an encoder reads beside a decoder; empty: as many as the sequence length, or the
+    /// context in serving, which is then that of the decoder. 4k means 4096.
     SourceLength("src", "source_length", "Source length")
-        .tokens(1..=LENGTH).optional().group(Group::Run).train().folded()
+        .tokens(1..=LENGTH).optional().group(Group::Run).folded()
         .default(FieldDefault::Empty),
 }
