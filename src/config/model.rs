@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AttentionGate, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm, Source, Tower,
+    AttentionGate, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm, SharedBlocks, Source,
+    Tower,
 };
 
 /// The normalisation layer.
@@ -124,6 +125,8 @@ pub struct ModelConfig {
     pub tower: Option<Tower>,
     /// The encoder beside this decoder; its blocks are the first of the layers.
     pub source: Option<Source>,
+    /// Blocks whose weights several layers share.
+    pub shared: Option<SharedBlocks>,
 }
 
 impl ModelConfig {
@@ -172,6 +175,7 @@ impl ModelConfig {
             hybrid: None,
             tower: None,
             source: None,
+            shared: None,
         }
     }
 

@@ -102,7 +102,6 @@ fn from_kind(model_type: &str) -> Option<&'static str> {
         | "dinov2"
         | "swin"
         | "convnext" => "a vision model's structure",
-        "zamba" | "zamba2" => "state-space or recurrent layers",
         "mllama" => "cross-attention",
         _ => return None,
     };

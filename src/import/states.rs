@@ -67,7 +67,10 @@ pub(super) fn mixer(
                 ..mixer
             };
         }
-        MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => {
+        MixerKind::Mamba | MixerKind::Zamba | MixerKind::FalconMamba | MixerKind::Jamba => {
+            if kind == MixerKind::Zamba {
+                mixer.num_key_heads = file.size_or(&["n_mamba_heads"], MAX_SIZE, heads)?;
+            }
             mixer.num_heads = channels(file, states, hidden)?;
             mixer.state_size = file.size_or(&states.names(KEY), MAX_SIZE, key)?;
             let rank = states.names(&["mamba_dt_rank", "time_step_rank"]);
@@ -130,6 +133,14 @@ fn heads_of_state(file: &mut Reader<'_>, states: States, config: &ModelConfig, m
     let hidden = config.hidden_size;
     if kind == MixerKind::Qwen3Next && heads == 0 {
         return heads_of_attention(file, states, config, mixer);
+    }
+    if matches!(states.attends, Attends::Shared { .. }) {
+        mixer.num_heads = file.size_or(&["n_mamba_heads"], MAX_SIZE, heads)?;
+        mixer.head_dim = (channels(file, states, hidden)? / mixer.num_heads).max(1);
+        mixer.chunk_size = file.size_or(&["chunk_size"], MAX_SIZE, states.chunk)?;
+        mixer.num_key_heads = file.size_or(&["mamba_ngroups"], MAX_SIZE, key_heads)?;
+        mixer.state_size = file.size_or(&states.names(KEY), MAX_SIZE, key)?;
+        return Ok(());
     }
     let alone = matches!(states.attends, Attends::Never);
     mixer.num_heads = file.size_or(&states.names(if alone { HEADS_ALONE } else { HEADS }), MAX_SIZE, heads)?;

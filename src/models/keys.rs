@@ -149,6 +149,9 @@ pub(crate) enum Attends {
     InTurn,
     /// Those of a rule over the layer.
     Where(fn(u64) -> bool),
+    /// Those that are listed, or else these, run a block that they share before their state; without any here, the third layer and those
+    /// of a period and an offset behind it.
+    Shared { otherwise: &'static [u64], adapted: bool },
     /// Those whose indices are listed; else all or none.
     Listed { otherwise: bool },
 }

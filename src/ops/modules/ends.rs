@@ -120,6 +120,8 @@ pub(crate) struct Ends {
     slides: bool,
     /// Sliding layers have rotary tables of their own (gemma3).
     two_tables: bool,
+    /// Blocks are given a copy of embedded tokens.
+    keeps_embedded: bool,
     /// The format of the buffer that the embedding is multiplied by (gemma).
     scale: Option<DType>,
     modules: &'static Modules,
@@ -245,6 +247,7 @@ impl Ends {
             kinds_of_masks,
             slides,
             two_tables,
+            keeps_embedded: model.shared.is_some(),
             scale: scale(build),
             modules,
             soft_cap: model.final_logit_softcapping,
@@ -395,6 +398,7 @@ impl Ends {
         hidden = self.with_places_in_page(tape, hidden);
         hidden = self.own_part(hidden, &mut held);
         let own_input = self.streams.as_ref().filter(|_| self.first).map(|streams| streams.of_layers(&hidden, ids));
+        let own_input = own_input.or_else(|| self.keeps_embedded.then(|| hidden.clone().copy().named("embedded tokens")));
         if let Some(norm) = &self.embedding_norm {
             tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
             hidden = norm.run(&hidden);

@@ -95,7 +95,7 @@ impl Sizes {
     fn projections(&self, kind: MixerKind) -> Vec<Weight> {
         let mut all = Vec::with_capacity(8);
         match kind {
-            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => {
+            MixerKind::Mamba | MixerKind::Zamba | MixerKind::FalconMamba | MixerKind::Jamba => {
                 all.extend(self.heads_of(["state input weight", "state gate weight"]));
             }
             MixerKind::Mamba2 | MixerKind::FalconH1 => {
@@ -148,7 +148,12 @@ impl Sizes {
         let keyed = matches!(kind, MixerKind::Mamba2 | MixerKind::FalconH1 | MixerKind::Qwen3Next | MixerKind::KimiLinear);
         let biased = matches!(
             kind,
-            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba | MixerKind::Mamba2 | MixerKind::FalconH1
+            MixerKind::Mamba
+                | MixerKind::Zamba
+                | MixerKind::FalconMamba
+                | MixerKind::Jamba
+                | MixerKind::Mamba2
+                | MixerKind::FalconH1
         );
         if convolved {
             all.push(("convolution of values", [self.inner, self.kernel]));
@@ -161,7 +166,7 @@ impl Sizes {
             }
         }
         match kind {
-            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => {
+            MixerKind::Mamba | MixerKind::Zamba | MixerKind::FalconMamba | MixerKind::Jamba => {
                 let across = [("step weight", self.rank), ("input weight", self.state), ("readout weight", self.state)];
                 all.extend(across.map(|(name, width)| (name, [width, self.inner])));
                 all.push(("wide step weight", [self.inner, self.rank]));
@@ -246,6 +251,7 @@ const fn products(kind: MixerKind) -> f64 {
         MixerKind::Qwen3Next | MixerKind::KimiLinear => 3.0,
         MixerKind::Lfm2 | MixerKind::RgLru | MixerKind::Rwkv => 0.0,
         MixerKind::Mamba
+        | MixerKind::Zamba
         | MixerKind::FalconMamba
         | MixerKind::Jamba
         | MixerKind::Mamba2
@@ -331,6 +337,7 @@ impl State {
             }
             MixerKind::Minimax => sizes.head,
             MixerKind::Mamba
+            | MixerKind::Zamba
             | MixerKind::FalconMamba
             | MixerKind::Jamba
             | MixerKind::Mamba2

@@ -241,6 +241,18 @@ impl Tape {
         std::mem::replace(&mut self.state.borrow_mut().frozen, frozen)
     }
 
+    /// Whether blocks of several layers have the parameters that are declared from now on together.
+    pub fn shares(&self, shared: bool) {
+        self.state.borrow_mut().shared = shared;
+    }
+
+    /// The first of the parameters from `from` on that blocks of several layers do not have together.
+    pub fn own_parameters(&self, from: Param) -> Param {
+        let state = self.state.borrow();
+        let shared = state.parameters.iter().skip(state::at(from)).take_while(|parameter| parameter.shared).count();
+        from.saturating_add(state::count(shared))
+    }
+
     /// From now on no operation wants gradients (`torch.no_grad`).
     pub fn no_grad(&self) {
         self.state.borrow_mut().no_grad = true;

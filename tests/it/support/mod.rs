@@ -181,6 +181,12 @@ pub fn parameters(config: &ModelConfig) -> u64 {
         let (p, inputs) = (altup.hidden_size_per_layer_input, config.num_hidden_layers * altup.hidden_size_per_layer_input);
         total += inputs * (altup.vocab_size_per_layer_input + h) + p + 2 * (altup.num_inputs - 1) * h * h;
     }
+    if let Some(shared) = config.shared {
+        // Attention that reads twice the width, a gated feed-forward layer, and a norm before each.
+        let (heads, f) = (config.num_attention_heads + 2 * config.num_key_value_heads, config.intermediate_size);
+        let attention = config.head_dim * (2 * h * heads + h * config.num_attention_heads);
+        total += config.shared_blocks().min(shared.count) * (attention + 3 * h * f + 3 * norm);
+    }
     total += config.tower.as_ref().map_or(0, tower_parameters);
     total + if config.lm_head_bias { config.vocab_size } else { 0 }
 }
@@ -202,6 +208,13 @@ fn tower_parameters(tower: &Tower) -> u64 {
 
 /// One layer: whichever of attention, state and feed-forward it has, with a norm for each half that is there.
 fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
+    if let (Some(shared), Some(hybrid)) = (config.shared, &config.hybrid) {
+        // A norm and a state; where a shared block stands before them, its output's matrix and what the layer adds to the block.
+        let (h, f, r) = (config.hidden_size, config.intermediate_size, shared.adapter_rank);
+        let own = norm + hybrid.mixer.as_ref().map_or(0, |mixer| mixer_parameters(h, mixer));
+        let adds = r * (h + 2 * f) + if shared.adapts_attention { 12 * r * h } else { 0 };
+        return own + if hybrid.attention_layers.contains(layer) { h * h + adds } else { 0 };
+    }
     let Some(hybrid) = &config.hybrid else {
         let counted = config.family.modules().encoder.counts_attention;
         let attention = if counted { 0 } else { attention_parameters(config) };
@@ -269,7 +282,7 @@ fn mixer_parameters(h: u64, mixer: &Mixer) -> u64 {
     let (values, state) = (n * p, mixer.state_size);
     let keys = mixer.num_key_heads * state;
     match mixer.kind {
-        MixerKind::Mamba | MixerKind::FalconMamba => values * (3 * h + c + 2 * rank + 3 * state + 3),
+        MixerKind::Mamba | MixerKind::Zamba | MixerKind::FalconMamba => values * (3 * h + c + 2 * rank + 3 * state + 3),
         MixerKind::Jamba => values * (3 * h + c + 2 * rank + 3 * state + 3) + rank + 2 * state,
         MixerKind::Mamba2 => (3 * values + 2 * keys + n) * h + (values + 2 * keys) * (c + 1) + 3 * n + values,
         MixerKind::FalconH1 => (3 * values + 2 * keys + n) * h + (values + 2 * keys) * (c + 1) + 3 * n,

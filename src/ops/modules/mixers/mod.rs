@@ -1,5 +1,6 @@
 //! States as transformers 5.23 trains them, where no kernel of another package takes its functions' place.
 
+mod by_heads;
 mod chunk_scan;
 mod delta;
 mod delta_rule;
@@ -15,6 +16,7 @@ use super::Build;
 use super::state::State;
 use crate::config::{Mixer, MixerKind};
 use crate::ops::tape::{Tape, Var};
+use by_heads::ByHeads;
 use delta::Delta;
 use lightning::Lightning;
 use mamba::Mamba;
@@ -34,6 +36,8 @@ pub(super) enum Mixing {
     Lightning(Box<Lightning>),
     /// A state space for every channel.
     Mamba(Box<Mamba>),
+    /// A state space for every channel, by heads.
+    ByHeads(Box<ByHeads>),
     /// A state space for every head.
     Mamba2(Box<Mamba2>),
 }
@@ -49,6 +53,7 @@ impl Mixing {
             MixerKind::Mamba2 | MixerKind::FalconH1 => Self::Mamba2(Box::new(Mamba2::new(build, mixer))),
             MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => Self::Mamba(Box::new(Mamba::new(build, mixer))),
             MixerKind::Minimax => Self::Lightning(Box::new(Lightning::new(build, mixer))),
+            MixerKind::Zamba => Self::ByHeads(Box::new(ByHeads::new(build, mixer))),
             MixerKind::KimiLinear | MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => counted(),
         }
     }
@@ -69,6 +74,7 @@ impl Mixing {
             Self::Delta(layer) => Some(layer.run(tape, x)),
             Self::Lightning(layer) => Some(layer.run(tape, x, held)),
             Self::Mamba(layer) => Some(layer.run(tape, x)),
+            Self::ByHeads(layer) => Some(layer.run(tape, x)),
             Self::Mamba2(layer) => Some(layer.run(tape, x)),
         }
     }

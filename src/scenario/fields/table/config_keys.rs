@@ -272,4 +272,18 @@ fields! { $
     OLoraRank("o-lora-rank", "o_lora_rank", "Rank of the output").whole(1..=SIZE).step(1).of_file(),
     /// Norms stand before and behind each half of a block.
     UseSandwichNorm("use-sandwich-norm", "use_sandwich_norm", "Norms behind each half").flag().of_file(),
+    /// Blocks of attention and feed-forward with weights of their own, which layers run in turn.
+    NumMemBlocks("num-mem-blocks", "num_mem_blocks", "Shared blocks").whole(1..=10_000).step(1).of_file(),
+    /// Rank of what each layer adds to the shared feed-forward layer.
+    AdapterRank("adapter-rank", "adapter_rank", "Rank of additions").whole(1..=SIZE).step(1).of_file(),
+    /// Each layer adds to queries, keys and values of the shared block, too.
+    AttentionAdapters("use-shared-attention-adapter", "use_shared_attention_adapter", "Additions to attention").flag().of_file(),
+    /// Queries and keys of shared blocks are rotated; no parameters.
+    UseMemRope("use-mem-rope", "use_mem_rope", "Rotary positions").flag().of_file(),
+    /// Heads that the state's channels are shared out among.
+    NMambaHeads("n-mamba-heads", "n_mamba_heads", "Heads of the state").whole(1..=SIZE).step(1).of_file(),
+    /// Groups that share the state's input and output.
+    MambaNgroups("mamba-ngroups", "mamba_ngroups", "Groups of its heads").whole(1..=SIZE).step(1).of_file(),
+    /// Width of one head of attention.
+    AttentionHeadDim("attention-head-dim", "attention_head_dim", "Head size").whole(1..=SIZE).step(8).of_file(),
 }

@@ -41,6 +41,7 @@ fields! { $
             option("rg-lru", "Gated linear recurrence", "A state of every channel, in RecurrentGemma."),
             option("wkv", "Weighted sums", "Sums of every channel, in RWKV-4."),
             option("mlstm", "Matrix memory", "A matrix of every head, in xLSTM."),
+            option("mamba-heads", "Mamba by heads", "A state space for every channel, by heads."),
         ])
         .structure(|model| {
             mixer(model).map_or(Value::Choice("none"), |mixer| Value::choice(mixer.kind))
