@@ -26,6 +26,8 @@ pub enum MixerKind {
     Qwen3Next,
     /// `KimiLinearDeltaAttention`: the same with a decay for every channel.
     KimiLinear,
+    /// `BailingHybridDeltaAttention`: the same with one matrix each for decay and gate.
+    KimiWhole,
     /// `MiniMaxLightningAttention`: linear attention with one decay for each head.
     Minimax,
     /// `Lfm2ShortConv`: a gated convolution over a few tokens.

@@ -521,6 +521,8 @@ pub enum AttentionGate {
     OfHeads,
     /// A sigmoid for every head, from a matrix of its own that runs once the output is there.
     SigmoidOfHeads,
+    /// The same in fp32.
+    SigmoidOfHeadsInFp32,
 }
 
 /// How linear biases of the scores are added.

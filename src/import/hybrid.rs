@@ -110,6 +110,7 @@ fn listed(file: &mut Reader<'_>, words: Words) -> Result<Option<Vec<Layer>>, Imp
     for key in ["layer_types", "layers_block_type"] {
         if let Some(Value::List(list)) = file.peek(key) {
             file.done_with(&[key]);
+            file.without_effect(&["layer_group_size"]);
             if words.1 {
                 file.without_effect(&["attn_layer_period", "attn_layer_offset"]);
             }
@@ -175,6 +176,10 @@ fn rule(file: &mut Reader<'_>, attends: Attends, count: u64) -> Result<Vec<bool>
         Attends::Alternate => all(&|layer| layer.is_multiple_of(2)),
         Attends::Every(default) => {
             let period = file.size_or(&["full_attention_interval"], MAX_LAYERS, default)?;
+            all(&|layer| (layer + 1).is_multiple_of(period))
+        }
+        Attends::LastOfGroup(default) => {
+            let period = file.size_or(&["layer_group_size"], MAX_LAYERS, default)?;
             all(&|layer| (layer + 1).is_multiple_of(period))
         }
         Attends::EveryOrLast(period) => {

@@ -92,7 +92,6 @@ fn class(file: &Object, predicts_masked: bool) -> Option<String> {
 /// What the kind alone gives away.
 fn from_kind(model_type: &str) -> Option<&'static str> {
     let what = match model_type {
-        "bailing_hybrid" => "layers of linear attention",
         "vit"
         | "clip"
         | "clip_vision_model"

@@ -16,7 +16,8 @@ const HEAD_ALONE: &[&str] = &["head_dim"];
 const KEY_HEADS: &[&str] = &["linear_num_key_heads", "mamba_n_groups", "n_groups"];
 const KEY: &[&str] = &["linear_key_head_dim", "mamba_d_state", "ssm_state_size", "state_size"];
 const CHUNK: &[&str] = &["mamba_chunk_size", "chunk_size"];
-const KERNEL: &[&str] = &["linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel", "conv_L_cache", "conv1d_width"];
+const KERNEL: &[&str] =
+    &["linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel", "conv_L_cache", "conv1d_width", "short_conv_kernel_size"];
 /// Names of a state's width where it is stated as a whole.
 const WIDTH: &[&str] = &["mamba_d_ssm", "lru_width", "attention_hidden_size"];
 
@@ -77,6 +78,12 @@ pub(super) fn mixer(
             mixer.time_step_rank = unless_auto(file, &rank, hidden.div_ceil(16))?;
         }
         MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => recurrences(file, states, config, &mut mixer)?,
+        MixerKind::KimiWhole => {
+            mixer.num_heads = config.num_attention_heads;
+            mixer.head_dim = file.size_or(&["linear_value_head_dim", "linear_head_dim", "head_dim"], MAX_SIZE, head)?;
+            file.without_effect(&["linear_head_dim", "head_dim"]);
+            (mixer.num_key_heads, mixer.state_size) = (mixer.num_heads, mixer.head_dim);
+        }
         MixerKind::KimiLinear => {
             mixer.num_heads = file.size_or(&states.names(HEADS), MAX_SIZE, of_kimi("num_heads", heads))?;
             mixer.head_dim = file.size_or(&["linear_value_head_dim", "linear_head_dim"], MAX_SIZE, of_kimi("head_dim", head))?;

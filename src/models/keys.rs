@@ -139,6 +139,8 @@ pub(crate) enum Attends {
     Beside,
     /// Every so many-th (`full_attention_interval`).
     Every(u64),
+    /// The last of every so many (`layer_group_size`).
+    LastOfGroup(u64),
     /// Every so many-th, or else the last; files list the others.
     EveryOrLast(u64),
     /// The first of two, then every second.

@@ -20,6 +20,7 @@ mod models {
     mod checkpoint;
     mod corpus;
     mod encoder;
+    mod every_row;
     mod hub;
     mod hybrid;
     mod import;

@@ -109,6 +109,11 @@ impl Sizes {
                 let narrow = ["state strength weight", "state decay weight"];
                 all.extend(narrow.map(|name| (name, [self.heads, self.hidden])));
             }
+            MixerKind::KimiWhole => {
+                all.extend(self.keys_of(["state query weight", "state key weight"]));
+                all.extend(self.heads_of(["state value weight", "state decay weight", "state gate weight"]));
+                all.push(("state strength weight", [self.heads, self.hidden]));
+            }
             MixerKind::KimiLinear => {
                 all.extend(self.keys_of(["state query weight", "state key weight"]));
                 all.extend(self.heads_of(["state value weight"]));
@@ -145,7 +150,10 @@ impl Sizes {
     fn own(&self, kind: MixerKind) -> Vec<Weight> {
         let mut all = Vec::with_capacity(10);
         let convolved = !matches!(kind, MixerKind::Minimax | MixerKind::Rwkv | MixerKind::Mlstm);
-        let keyed = matches!(kind, MixerKind::Mamba2 | MixerKind::FalconH1 | MixerKind::Qwen3Next | MixerKind::KimiLinear);
+        let keyed = matches!(
+            kind,
+            MixerKind::Mamba2 | MixerKind::FalconH1 | MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole
+        );
         let biased = matches!(
             kind,
             MixerKind::Mamba
@@ -185,7 +193,7 @@ impl Sizes {
                 all.extend(vectors(["step's bias", "decay"], self.heads));
                 all.extend(vectors(["scale"], self.head));
             }
-            MixerKind::KimiLinear => {
+            MixerKind::KimiLinear | MixerKind::KimiWhole => {
                 all.extend(vectors(["step's bias"], self.inner));
                 all.extend(vectors(["decay"], self.heads));
                 all.extend(vectors(["scale"], self.head));
@@ -231,7 +239,9 @@ fn vectors<const N: usize>(names: [&'static str; N], width: Dim) -> [Weight; N] 
 /// Where the layer's modules are.
 pub(super) const fn source(kind: MixerKind) -> sources::Source {
     match kind {
-        MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::Minimax | MixerKind::Mlstm => sources::LINEAR_ATTENTION,
+        MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole | MixerKind::Minimax | MixerKind::Mlstm => {
+            sources::LINEAR_ATTENTION
+        }
         _ => sources::STATE_SPACES,
     }
 }
@@ -248,7 +258,7 @@ pub(crate) struct State {
 /// Products over the whole state for each token: what it forgets or predicts, what is written, what is read.
 const fn products(kind: MixerKind) -> f64 {
     match kind {
-        MixerKind::Qwen3Next | MixerKind::KimiLinear => 3.0,
+        MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole => 3.0,
         MixerKind::Lfm2 | MixerKind::RgLru | MixerKind::Rwkv => 0.0,
         MixerKind::Mamba
         | MixerKind::Zamba
@@ -344,7 +354,8 @@ impl State {
             | MixerKind::FalconH1
             | MixerKind::Qwen3Next
             | MixerKind::RgLru
-            | MixerKind::KimiLinear => sizes.state,
+            | MixerKind::KimiLinear
+            | MixerKind::KimiWhole => sizes.state,
         };
         let format = if mixer.fp32_state { DType::Fp32 } else { with.activation };
         keep("state", Shape::of([sizes.heads, sizes.head, state, sequences]), format);

@@ -41,7 +41,7 @@ pub(crate) use order::Order;
 pub(crate) use primitives::{
     ERF, EXPM1, GELU, LOG_SOFTMAX, POWER, RELU, ROOT, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, SOFTPLUS, TANH,
 };
-pub(crate) use recurrent::{EXP, RUNNING_SUM};
+pub(crate) use recurrent::{EXP, LOG, RUNNING_SUM};
 pub(crate) use scratch::{Attends, EFFICIENT_ROWS, Scratch, partial_sums};
 pub(crate) use state::{
     Arrival, Cut, Entry, KINDS, Kind, NONE, OpName, Parameter, Segment, Shards, State, Storage, Totals, When,

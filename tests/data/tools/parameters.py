@@ -78,6 +78,8 @@ NEW = [
     ("xlstm", dict(num_hidden_layers=32)),
     ("xlstm", dict(hidden_size=256, num_hidden_layers=4, vocab_size=4000, num_heads=4, qk_dim_factor=0.75, v_dim_factor=1.5)),
     ("xlstm", dict(hidden_size=256, num_hidden_layers=4, vocab_size=4000, num_heads=2, ffn_proj_factor=1.3, weight_mode='fused')),
+    ("bailing_hybrid", dict(num_hidden_layers=6)),
+    ("bailing_hybrid", dict(hidden_size=256, intermediate_size=512, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=4, vocab_size=4000, head_dim=48, kv_lora_rank=64, qk_rope_head_dim=16, qk_nope_head_dim=32, v_head_dim=24, moe_intermediate_size=96, num_local_experts=16, num_experts_per_tok=2, pad_token_id=0, eos_token_id=1, layer_group_size=3, first_k_dense_replace=1)),
     # States behind blocks that layers share.
     ("zamba", dict(num_hidden_layers=15)),
     ("zamba", dict(hidden_size=256, num_hidden_layers=4, layers_block_type=["linear_attention", "hybrid", "linear_attention", "hybrid"], num_attention_heads=4, num_key_value_heads=2, intermediate_size=700, vocab_size=4000, n_mamba_heads=4, mamba_d_state=12, mamba_dt_rank=20)),

@@ -59,7 +59,7 @@ fn over_state(mixer: &Mixer) -> f64 {
         MixerKind::Lfm2 | MixerKind::RgLru | MixerKind::Rwkv => (0.0, 0),
         MixerKind::Mlstm => (2.0, mixer.state_size),
         MixerKind::Minimax => (2.0, mixer.head_dim),
-        MixerKind::Qwen3Next | MixerKind::KimiLinear => (3.0, mixer.state_size),
+        MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole => (3.0, mixer.state_size),
         MixerKind::Mamba
         | MixerKind::Zamba
         | MixerKind::FalconMamba

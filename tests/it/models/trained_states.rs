@@ -27,6 +27,8 @@ const ROWS: &[&str] = &[
     include_str!("../../data/measured/jamba.jsonl"),
     include_str!("../../data/measured/minimax.jsonl"),
     include_str!("../../data/measured/lfm3.jsonl"),
+    include_str!("../../data/measured/kimi_linear.jsonl"),
+    include_str!("../../data/measured/bailing_hybrid.jsonl"),
     include_str!("../../data/measured/zamba.jsonl"),
     include_str!("../../data/measured/zamba2.jsonl"),
 ];

@@ -287,6 +287,7 @@ fn mixer_parameters(h: u64, mixer: &Mixer) -> u64 {
         MixerKind::Mamba2 => (3 * values + 2 * keys + n) * h + (values + 2 * keys) * (c + 1) + 3 * n + values,
         MixerKind::FalconH1 => (3 * values + 2 * keys + n) * h + (values + 2 * keys) * (c + 1) + 3 * n,
         MixerKind::Qwen3Next => (2 * keys + 3 * values + 2 * n) * h + (2 * keys + values) * c + 2 * n + p,
+        MixerKind::KimiWhole => (6 * values + n) * h + 3 * values * c + values + n + p,
         MixerKind::KimiLinear => (4 * values + n + 2 * p) * h + 2 * values * p + 3 * values * c + values + n + p,
         MixerKind::Minimax => 5 * values * h + values,
         MixerKind::RgLru => values * (3 * h + c + 2 * p + 6) + h,
@@ -339,7 +340,7 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
     total += match config.family.model_type() {
         // A gate for each column, or for each head; a norm of attention's output.
         "afmoe" | "muse_glimmer_text" => h * queries,
-        "laguna" | "step3p5" | "lfm3" => h * a,
+        "laguna" | "step3p5" | "lfm3" | "bailing_hybrid" => h * a,
         "bitnet" => queries,
         "diffllama" => 4 * config.head_dim,
         _ => 0,

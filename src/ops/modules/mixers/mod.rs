@@ -1,10 +1,12 @@
 //! States as transformers 5.23 trains them, where no kernel of another package takes its functions' place.
 
 mod by_heads;
+mod channel_rule;
 mod chunk_scan;
 mod delta;
 mod delta_rule;
 mod gated_norm;
+mod kimi;
 mod lightning;
 mod mamba;
 mod mamba2;
@@ -18,6 +20,7 @@ use crate::config::{Mixer, MixerKind};
 use crate::ops::tape::{Tape, Var};
 use by_heads::ByHeads;
 use delta::Delta;
+use kimi::Kimi;
 use lightning::Lightning;
 use mamba::Mamba;
 use mamba2::Mamba2;
@@ -32,6 +35,8 @@ pub(super) enum Mixing {
     ShortConv(ShortConv),
     /// Linear attention by the gated delta rule.
     Delta(Box<Delta>),
+    /// Linear attention with a decay for every channel.
+    Kimi(Box<Kimi>),
     /// Linear attention in blocks of tokens.
     Lightning(Box<Lightning>),
     /// A state space for every channel.
@@ -54,7 +59,8 @@ impl Mixing {
             MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => Self::Mamba(Box::new(Mamba::new(build, mixer))),
             MixerKind::Minimax => Self::Lightning(Box::new(Lightning::new(build, mixer))),
             MixerKind::Zamba => Self::ByHeads(Box::new(ByHeads::new(build, mixer))),
-            MixerKind::KimiLinear | MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => counted(),
+            MixerKind::KimiLinear | MixerKind::KimiWhole => Self::Kimi(Box::new(Kimi::new(build, mixer))),
+            MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => counted(),
         }
     }
 
@@ -72,6 +78,7 @@ impl Mixing {
             }
             Self::ShortConv(layer) => Some(layer.run(tape, x)),
             Self::Delta(layer) => Some(layer.run(tape, x)),
+            Self::Kimi(layer) => Some(layer.run(tape, x)),
             Self::Lightning(layer) => Some(layer.run(tape, x, held)),
             Self::Mamba(layer) => Some(layer.run(tape, x)),
             Self::ByHeads(layer) => Some(layer.run(tape, x)),

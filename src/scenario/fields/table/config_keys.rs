@@ -284,6 +284,10 @@ fields! { $
     NMambaHeads("n-mamba-heads", "n_mamba_heads", "Heads of the state").whole(1..=SIZE).step(1).of_file(),
     /// Groups that share the state's input and output.
     MambaNgroups("mamba-ngroups", "mamba_ngroups", "Groups of its heads").whole(1..=SIZE).step(1).of_file(),
+    /// Layers of a group, the last of which has attention.
+    LayerGroupSize("layer-group-size", "layer_group_size", "Layers of a group").whole(1..=10_000).step(1).of_file(),
+    /// Decays of the state are kept within limits.
+    KdaSafeGate("kda-safe-gate", "kda_safe_gate", "Decays within limits").flag().of_file(),
     /// Width of one head of attention.
     AttentionHeadDim("attention-head-dim", "attention_head_dim", "Head size").whole(1..=SIZE).step(8).of_file(),
 }
