@@ -28,10 +28,9 @@ pub(super) fn mixer(
     layers: LayerSet,
     config: &ModelConfig,
 ) -> Result<Mixer, ImportError> {
-    let (kind, [heads, head, _, key, kernel]) = (states.kind, states.sizes);
+    let (kind, [heads, head, _, key, kernel], hidden) = (states.kind, states.sizes, config.hidden_size);
     no_biases(file)?;
     residual(file, modules);
-    let hidden = config.hidden_size;
     let kimi = match file.peek("linear_attn_config") {
         Some(Value::Object(own)) => Some(own),
         _ => None,
@@ -69,9 +68,7 @@ pub(super) fn mixer(
             };
         }
         MixerKind::Mamba | MixerKind::Zamba | MixerKind::FalconMamba | MixerKind::Jamba => {
-            if kind == MixerKind::Zamba {
-                mixer.num_key_heads = file.size_or(&["n_mamba_heads"], MAX_SIZE, heads)?;
-            }
+            mixer.num_key_heads = own_heads(file, kind, heads)?;
             mixer.num_heads = channels(file, states, hidden)?;
             mixer.state_size = file.size_or(&states.names(KEY), MAX_SIZE, key)?;
             let rank = states.names(&["mamba_dt_rank", "time_step_rank"]);
@@ -79,10 +76,8 @@ pub(super) fn mixer(
         }
         MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => recurrences(file, states, config, &mut mixer)?,
         MixerKind::KimiWhole => {
-            mixer.num_heads = config.num_attention_heads;
-            mixer.head_dim = file.size_or(&["linear_value_head_dim", "linear_head_dim", "head_dim"], MAX_SIZE, head)?;
-            file.without_effect(&["linear_head_dim", "head_dim"]);
-            (mixer.num_key_heads, mixer.state_size) = (mixer.num_heads, mixer.head_dim);
+            let width = file.size_or(&["linear_value_head_dim", "linear_head_dim", "head_dim"], MAX_SIZE, head)?;
+            mixer = heads_as_attention(file, config, width, mixer);
         }
         MixerKind::KimiLinear => {
             mixer.num_heads = file.size_or(&states.names(HEADS), MAX_SIZE, of_kimi("num_heads", heads))?;
@@ -94,6 +89,18 @@ pub(super) fn mixer(
         }
     }
     Ok(mixer)
+}
+
+/// Heads among which the channels of a state are shared out; one where each is by itself.
+fn own_heads(file: &mut Reader<'_>, kind: MixerKind, heads: u64) -> Result<u64, ImportError> {
+    if kind == MixerKind::Zamba { file.size_or(&["n_mamba_heads"], MAX_SIZE, heads) } else { Ok(1) }
+}
+
+/// As many heads as attention has, of that width.
+fn heads_as_attention(file: &mut Reader<'_>, config: &ModelConfig, width: u64, mixer: Mixer) -> Mixer {
+    file.without_effect(&["linear_head_dim", "head_dim"]);
+    let heads = config.num_attention_heads;
+    Mixer { num_heads: heads, num_key_heads: heads, head_dim: width, state_size: width, ..mixer }
 }
 
 /// Sizes of recurrences of channels, and of matrices of heads.

@@ -57,10 +57,13 @@ impl Layers {
     }
 }
 
+/// Blocks of a kind that learn or do not, with the shared block that they run; and where their own parameters lie.
+type Known = (((LayerKind, bool), Option<u64>), Param, Param);
+
 /// Declares the blocks of a stage.
 pub(super) fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers {
     let model = build.model();
-    let mut known: Vec<(((LayerKind, bool), Option<u64>), Param, Param)> = Vec::with_capacity(2);
+    let mut known: Vec<Known> = Vec::with_capacity(2);
     let mut all =
         Layers { modules: Vec::with_capacity(2), blocks: Vec::with_capacity(plan.played.len()), compiled: plan.with.compiled };
     for (played, tag) in plan.played.iter().zip(1..) {

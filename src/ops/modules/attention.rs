@@ -101,8 +101,8 @@ impl Attention {
     }
 
     /// This attention, with what a layer of its own adds to queries, keys and values.
-    pub fn adding(self, additions: [Narrow; 3]) -> Self {
-        Self { additions: Some(additions), ..self }
+    pub fn adding(self, additions: &[Narrow; 3]) -> Self {
+        Self { additions: Some(*additions), ..self }
     }
 
     /// Attention whose input is so wide.
@@ -204,10 +204,7 @@ impl Attention {
         let (q, k, v) = match &self.norms {
             _ if self.joined => self.taken_apart(x),
             _ if self.additions.is_some() => {
-                let (mut q, mut k, mut v) = (self.query.run(x), key(), value());
-                for (made, narrow) in [&mut q, &mut k, &mut v].into_iter().zip(self.additions.iter().flatten()) {
-                    *made = made.clone().add(narrowed(narrow, x));
-                }
+                let [q, k, v] = self.added(x, [self.query.run(x), key(), value()]);
                 (queries(q), keys(k), heads(v))
             }
             Some((Place::Rows, query, key_norm)) => {
@@ -275,6 +272,14 @@ impl Attention {
             }
             (None, None) => (q, k, Vec::new()),
         }
+    }
+
+    /// Queries, keys and values, with what pairs of matrices add to them.
+    fn added<'t>(&self, x: &Var<'t>, mut made: [Var<'t>; 3]) -> [Var<'t>; 3] {
+        for (made, narrow) in made.iter_mut().zip(self.additions.iter().flatten()) {
+            *made = made.clone().add(narrowed(narrow, x));
+        }
+        made
     }
 
     /// Queries by heads; the gate that comes with them is put in order.

@@ -204,13 +204,12 @@ impl Ends {
         let frozen = tape.freeze(with.tuning.freezes_embedding());
         let embedding = shared.unwrap_or_else(|| if holds { token_embedding(build, own) } else { 0 });
         let source = beside(build, first, own, embedding);
-        let places = encoder::embedding_width(build);
-        let positions = if first { learned_positions(build, places) } else { None };
+        let positions = if first { learned_positions(build, encoder::embedding_width(build)) } else { None };
         let of_encoder = OfEncoder::new(build, first);
         tape.freeze(frozen);
         let sight = if first { super::tower::declare(build) } else { None };
         let projections = projections(build, own);
-        let [final_norm, embedding_norm] = early_norms(build, (first, last), places);
+        let [final_norm, embedding_norm] = early_norms(build, (first, last), encoder::embedding_width(build));
         let (kinds_of_masks, [slides, two_tables]) = of_windows(model);
         Self {
             embedding,

@@ -57,7 +57,7 @@ impl Shared {
                 ["narrow key weight", "wide key weight"],
                 ["narrow value weight", "wide value weight"],
             ];
-            attention.adding(names.map(|names| narrow(names, (both, both))))
+            attention.adding(&names.map(|names| narrow(names, (both, both))))
         } else {
             attention
         };

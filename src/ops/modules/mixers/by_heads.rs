@@ -31,7 +31,7 @@ pub(in super::super) struct ByHeads {
 /// A matrix of each head, for all sequences.
 #[derive(Clone, Copy, Debug)]
 struct Weight {
-    weight: Param,
+    matrix: Param,
     of_sequences: Form,
     output: Form,
 }
@@ -94,13 +94,13 @@ const fn width(mixer: &Mixer) -> Dim {
 impl Weight {
     fn new(build: &Build<'_>, name: &'static str, [n, columns, input]: [Dim; 3]) -> Self {
         let (b, s, tape) = (build.with.b(), build.with.s(), build.tape);
-        let weight = build.parameter(name, [n, columns, input]);
-        Self { weight, of_sequences: tape.form([n, b, columns, input]), output: tape.form([n, b, columns, s]) }
+        let matrix = build.parameter(name, [n, columns, input]);
+        Self { matrix, of_sequences: tape.form([n, b, columns, input]), output: tape.form([n, b, columns, s]) }
     }
 
     /// The product with columns of every token; the weight is copied for each sequence where there are several heads as well.
-    fn run<'t>(&self, x: &Var<'t>, [batch, heads]: [bool; 2], copied: bool) -> Var<'t> {
-        let mut weight = x.tape().read(self.weight).for_product();
+    fn run<'t>(self, x: &Var<'t>, [batch, heads]: [bool; 2], copied: bool) -> Var<'t> {
+        let mut weight = x.tape().read(self.matrix).for_product();
         let mut x = x.clone().for_product();
         if batch {
             weight = weight.expand(self.of_sequences);

@@ -101,7 +101,7 @@ const OPTION_COUNT: usize = {
 };
 
 /// The options of all choices, in the order of the inputs.
-const OPTIONS: [Explained; OPTION_COUNT] = {
+static OPTIONS: [Explained; OPTION_COUNT] = {
     let mut all = [option("", "", ""); OPTION_COUNT];
     let (mut count, mut at) = (0, 0);
     while at < COUNT {
