@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::config::{
     Accelerator, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PeakRates,
-    PositionEmbedding, Source, Task, Tower, WeightFormat,
+    PositionEmbedding, SharedBlocks, Source, Task, Tower, WeightFormat,
 };
 use crate::units::Bytes;
 
@@ -157,6 +157,8 @@ struct Architecture {
     tower: Option<Tower>,
     #[serde(default)]
     source: Option<Source>,
+    #[serde(default)]
+    shared: Option<SharedBlocks>,
     #[serde(default)]
     hybrid: Option<Hybrid>,
 }

@@ -12,6 +12,8 @@ use super::{LayerSet, ModelConfig};
 pub enum MixerKind {
     /// `MambaMixer`: a state space for every channel.
     Mamba,
+    /// `ZambaMambaMixer`: the same by heads, each with projections and a scan of its own.
+    Zamba,
     /// `FalconMambaMixer`: the same with norms without a scale on step, input and output.
     FalconMamba,
     /// `JambaMambaMixer`: the same with norms on step, input and output.
@@ -24,6 +26,8 @@ pub enum MixerKind {
     Qwen3Next,
     /// `KimiLinearDeltaAttention`: the same with a decay for every channel.
     KimiLinear,
+    /// `BailingHybridDeltaAttention`: the same with one matrix each for decay and gate.
+    KimiWhole,
     /// `MiniMaxLightningAttention`: linear attention with one decay for each head.
     Minimax,
     /// `Lfm2ShortConv`: a gated convolution over a few tokens.
@@ -47,7 +51,8 @@ pub struct Mixer {
     pub num_heads: u64,
     /// Width of one of them (`linear_value_head_dim`, `mamba_d_head`); 1 where each channel has a state of its own.
     pub head_dim: u64,
-    /// Heads of keys, or groups that share input and output of the state (`linear_num_key_heads`, `mamba_n_groups`).
+    /// Heads of keys, or groups that share input and output of the state (`linear_num_key_heads`, `mamba_n_groups`); of Zamba its heads,
+    /// among which the channels are shared out (`n_mamba_heads`).
     pub num_key_heads: u64,
     /// Width of a key, or of the state (`linear_key_head_dim`, `mamba_d_state`).
     pub state_size: u64,
@@ -75,7 +80,12 @@ impl Mixer {
     /// Channels of the convolution, whose last tokens are kept.
     pub const fn conv_dim(&self) -> u64 {
         match self.kind {
-            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba | MixerKind::Lfm2 | MixerKind::RgLru => self.inner(),
+            MixerKind::Mamba
+            | MixerKind::Zamba
+            | MixerKind::FalconMamba
+            | MixerKind::Jamba
+            | MixerKind::Lfm2
+            | MixerKind::RgLru => self.inner(),
             MixerKind::Minimax | MixerKind::Rwkv | MixerKind::Mlstm => 0,
             _ => self.inner().saturating_add(self.keys().saturating_mul(2)),
         }

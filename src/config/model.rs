@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AttentionGate, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm, Source, Task, Tower,
+    AttentionGate, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm, SharedBlocks, Source,
+    Task, Tower,
 };
 
 /// The normalisation layer.
@@ -126,6 +127,8 @@ pub struct ModelConfig {
     pub tower: Option<Tower>,
     /// The encoder beside this decoder; its blocks are the first of the layers.
     pub source: Option<Source>,
+    /// Blocks whose weights several layers share.
+    pub shared: Option<SharedBlocks>,
 }
 
 impl ModelConfig {
@@ -175,6 +178,7 @@ impl ModelConfig {
             hybrid: None,
             tower: None,
             source: None,
+            shared: None,
         }
     }
 

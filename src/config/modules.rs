@@ -241,6 +241,8 @@ pub enum BlockLayout {
     NormsBehind,
     /// As [`Self::NormsBehind`] where a layer has attention, as [`Self::PreNorm`] where it keeps a state.
     NormsBehindAttention,
+    /// A norm and a state, behind a block that several layers share where the layer has attention.
+    BehindSharedBlock,
     /// Dense parts with choices of their own, one after the other or side by side: joint projections, scaled queries and sums, partly
     /// rotated heads.
     OwnOrder,
@@ -526,6 +528,8 @@ pub enum AttentionGate {
     OfHeads,
     /// A sigmoid for every head, from a matrix of its own that runs once the output is there.
     SigmoidOfHeads,
+    /// The same in fp32.
+    SigmoidOfHeadsInFp32,
 }
 
 /// How linear biases of the scores are added.

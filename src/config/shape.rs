@@ -26,6 +26,8 @@ pub enum LayersOfStates {
     Alone,
     /// Attention, a state or a feed-forward layer.
     OneEach,
+    /// A state; in some layers a shared block of attention and a feed-forward layer before it.
+    BehindSharedBlock,
 }
 
 /// The shapes that modules can take.
@@ -121,6 +123,7 @@ impl ShapeRule {
             None => !(self.altup || self.gates_attention || self.indexer || self.own_inputs && model.moe.is_some()),
         };
         layers
+            && (model.shared.is_none() || !self.states.is_empty())
             && model.encoder.is_some() == self.encoder
             && model.source.is_some() == self.source
             && self.fits_feed_forward(model)
@@ -132,11 +135,16 @@ impl ShapeRule {
     fn fits_layers(&self, model: &ModelConfig, hybrid: &Hybrid) -> bool {
         let keeps = |layer| hybrid.mixer.as_ref().is_some_and(|mixer| mixer.layers.contains(layer));
         let attends = |layer| hybrid.attention_layers.contains(layer);
+        let shares = matches!(self.layers_of_states, LayersOfStates::BehindSharedBlock);
+        if model.shared.is_some() != shares {
+            return false;
+        }
         let feeds = |layer| hybrid.feed_forward_layers.contains(layer);
         (0..model.num_hidden_layers).all(|layer| match self.layers_of_states {
             LayersOfStates::InPlaceOfAttention => keeps(layer) != attends(layer) && feeds(layer),
             LayersOfStates::BesideAttention => keeps(layer) && attends(layer) && feeds(layer),
             LayersOfStates::Alone => keeps(layer) && !attends(layer) && !feeds(layer),
+            LayersOfStates::BehindSharedBlock => keeps(layer) && attends(layer) == feeds(layer),
             LayersOfStates::OneEach => [keeps(layer), attends(layer), feeds(layer)].into_iter().filter(|has| *has).count() == 1,
         })
     }

@@ -11,7 +11,7 @@ use super::streams::streams;
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
-use crate::models::{FamilySpec, Flag, InnerWidth, KeyValueHeads, Norms, Positions, Ties, Window};
+use crate::models::{Attends, FamilySpec, Flag, InnerWidth, KeyValueHeads, Norms, Positions, Ties, Window};
 
 /// Every name a size has in some file; this program's own comes first.
 pub(super) const HIDDEN: &[&str] = &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim", "emb_dim", "embed_dim"];
@@ -263,9 +263,15 @@ fn head_dim(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64, heads: u64, m
     if let Some(stated) = file.optional(names, MAX_SIZE)? {
         return Ok(stated);
     }
+    // Shared blocks read embedded tokens beside hidden states.
+    let hidden = if kind.states.is_some_and(|states| matches!(states.attends, Attends::Shared { .. })) {
+        hidden.saturating_mul(2)
+    } else {
+        hidden
+    };
     let derived = if kind.rounds_heads_down && hidden >= heads { hidden / heads } else { head_dim_of(hidden, heads)? };
     file.asks("head_dim", Value::Whole(derived), false);
-    file.implied("head_dim", &derived, "hidden_size / num_attention_heads.");
+    file.implied("head_dim", &derived, "The width of attention's input / num_attention_heads.");
     Ok(derived)
 }
 
@@ -346,6 +352,8 @@ fn positions(file: &mut Reader<'_>, rule: Positions) -> Result<(PositionEmbeddin
             file.without_effect(&["position_embedding_type"]);
             if named { PositionEmbedding::Rotary } else { PositionEmbedding::None }
         }
+        Positions::RotaryIf(key) if file.rare_flag(key, false)? => PositionEmbedding::Rotary,
+        Positions::RotaryIf(_) => PositionEmbedding::None,
         Positions::BySwitches => {
             let (rope, alibi, learned) = (truth(file, "rope"), file.peek("alibi"), file.peek("learned_pos_emb"));
             let no = |value: Option<&Value>| matches!(value, Some(Value::Bool(false)));

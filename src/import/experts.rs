@@ -50,8 +50,10 @@ pub(super) fn latent_attention(file: &mut Reader<'_>, latent: Option<Latent>) ->
 fn groups(file: &mut Reader<'_>, experts: &Experts) -> Result<[u64; 2], ImportError> {
     let mut stated = experts.groups;
     for (key, groups) in ["n_group", "topk_group"].into_iter().zip(&mut stated) {
-        if file.has(key) {
-            *groups = file.optional(&[key], MAX_SIZE)?.unwrap_or(1);
+        // Some call them so where there are several.
+        let names: &[&'static str] = if key == "n_group" && *groups > 1 { &["n_group", "num_expert_group"] } else { &[key] };
+        if names.iter().any(|name| file.has(name)) {
+            *groups = file.optional(names, MAX_SIZE)?.unwrap_or(1);
         } else if *groups > 1 {
             file.asks(key, Value::Whole(*groups), false);
         }

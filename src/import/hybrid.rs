@@ -6,7 +6,7 @@ use super::reader::{MAX_LAYERS, MAX_SIZE, Reader, whole};
 use super::states::mixer;
 use super::value::Value;
 use super::{How, ImportError};
-use crate::config::{Hybrid, LayerSet, MixerKind, ModelConfig};
+use crate::config::{Hybrid, LayerSet, MixerKind, ModelConfig, SharedBlocks};
 use crate::models::{Attends, FamilySpec, Heads, InnerWidth, States, Window};
 
 /// Keys that list layers with attention, counted from 0.
@@ -45,17 +45,25 @@ pub(super) fn hybrid(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
         config.hybrid = (shared != LayerSet::None).then(|| Hybrid { kv_shared_layers: shared, ..Hybrid::default() });
         return Ok(());
     };
-    let layers = layers(file, (states, !matches!(kind.window, Window::None)), &mut config.num_hidden_layers)?;
+    let shared_block = matches!(states.attends, Attends::Shared { .. });
+    let words = (!matches!(kind.window, Window::None), shared_block);
+    let layers = layers(file, (states, words), &mut config.num_hidden_layers)?;
     let set = |of: &dyn Fn(Layer) -> bool| compact(layers.iter().map(|layer| of(*layer)).collect());
-    let beside = matches!(states.attends, Attends::Beside);
+    let beside = matches!(states.attends, Attends::Beside) || shared_block;
     let with_state = set(&|layer| beside || layer == Layer::State)?;
     let attention_layers = set(&|layer| layer == Layer::Attention)?;
     file.tell("mixer_layers", &count(&layers, Layer::State, beside), How::Derived, "Layers that keep a state.");
     file.tell("attention_layers", &count(&layers, Layer::Attention, false), How::Derived, "Layers with attention.");
     let lists_feeds = layers.iter().any(|layer| matches!(layer, Layer::FeedForward | Layer::Experts));
     let alone = matches!(states.attends, Attends::Never | Attends::MustBeListed) || lists_feeds;
-    let feed_forward_layers =
-        if alone { set(&|layer| matches!(layer, Layer::FeedForward | Layer::Experts))? } else { LayerSet::All };
+    let feed_forward_layers = if shared_block {
+        attention_layers.clone()
+    } else if alone {
+        set(&|layer| matches!(layer, Layer::FeedForward | Layer::Experts))?
+    } else {
+        LayerSet::All
+    };
+    config.shared = shared_blocks(file, states.attends, config, &attention_layers)?;
     if let Some(moe) = config.moe.as_mut().filter(|_| lists_feeds) {
         moe.layers = set(&|layer| layer == Layer::Experts)?;
     }
@@ -76,14 +84,17 @@ pub(super) fn hybrid(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
     odd_widths(file, (states.kind, kind.inner), config)
 }
 
+/// Whether a list may name layers that slide, and layers that run a shared block.
+type Words = (bool, bool);
+
 fn count(layers: &[Layer], of: Layer, all: bool) -> String {
     let count = if all { layers.len() } else { layers.iter().filter(|layer| **layer == of).count() };
     format!("{count} of {}", layers.len())
 }
 
 /// What each layer is: as the file lists it, or by the kind's rule.
-fn layers(file: &mut Reader<'_>, (states, slides): (States, bool), count: &mut u64) -> Result<Vec<Layer>, ImportError> {
-    if let Some(listed) = listed(file, slides)? {
+fn layers(file: &mut Reader<'_>, (states, words): (States, Words), count: &mut u64) -> Result<Vec<Layer>, ImportError> {
+    if let Some(listed) = listed(file, words)? {
         let found = u64::try_from(listed.len()).unwrap_or(u64::MAX);
         if !file.has("num_hidden_layers") && (1..=MAX_LAYERS).contains(&found) {
             *count = found;
@@ -95,11 +106,15 @@ fn layers(file: &mut Reader<'_>, (states, slides): (States, bool), count: &mut u
 }
 
 /// `layer_types`, `layers_block_type`, Nemotron's pattern of letters, or the original lists of Kimi Linear and MiniMax.
-fn listed(file: &mut Reader<'_>, slides: bool) -> Result<Option<Vec<Layer>>, ImportError> {
+fn listed(file: &mut Reader<'_>, words: Words) -> Result<Option<Vec<Layer>>, ImportError> {
     for key in ["layer_types", "layers_block_type"] {
-        if let Some(Value::List(words)) = file.peek(key) {
+        if let Some(Value::List(list)) = file.peek(key) {
             file.done_with(&[key]);
-            return words.iter().map(|word| by_word(key, word, slides)).collect::<Result<_, _>>().map(Some);
+            file.without_effect(&["layer_group_size"]);
+            if words.1 {
+                file.without_effect(&["attn_layer_period", "attn_layer_offset"]);
+            }
+            return list.iter().map(|word| by_word(key, word, words)).collect::<Result<_, _>>().map(Some);
         }
     }
     if let Some(Value::Text(pattern)) = file.peek("hybrid_override_pattern") {
@@ -125,11 +140,12 @@ fn listed(file: &mut Reader<'_>, slides: bool) -> Result<Option<Vec<Layer>>, Imp
     Ok(None)
 }
 
-fn by_word(key: &str, word: &Value, slides: bool) -> Result<Layer, ImportError> {
+fn by_word(key: &str, word: &Value, (slides, shares): Words) -> Result<Layer, ImportError> {
     let Value::Text(word) = word else { return Err(ImportError::wrong_type(key, "a list of texts", word)) };
     Ok(match word.as_str() {
         "full_attention" | "attention" => Layer::Attention,
         SLIDING if slides => Layer::Attention,
+        "hybrid" if shares => Layer::Attention,
         "linear_attention" | "mamba" | "mamba2" | "conv" => Layer::State,
         "mlp" => Layer::FeedForward,
         "moe" => Layer::Experts,
@@ -162,6 +178,10 @@ fn rule(file: &mut Reader<'_>, attends: Attends, count: u64) -> Result<Vec<bool>
             let period = file.size_or(&["full_attention_interval"], MAX_LAYERS, default)?;
             all(&|layer| (layer + 1).is_multiple_of(period))
         }
+        Attends::LastOfGroup(default) => {
+            let period = file.size_or(&["layer_group_size"], MAX_LAYERS, default)?;
+            all(&|layer| (layer + 1).is_multiple_of(period))
+        }
         Attends::EveryOrLast(period) => {
             all(&|layer| (layer + 1).is_multiple_of(period) || (count < period && layer + 1 == count))
         }
@@ -180,6 +200,11 @@ fn rule(file: &mut Reader<'_>, attends: Attends, count: u64) -> Result<Vec<bool>
             turn.iter().copied().cycle().zip(0..count).map(|(attends, _)| attends).collect()
         }
         Attends::Where(attends) => all(&attends),
+        Attends::Shared { otherwise: [], .. } => {
+            let chosen = periodic(file, ["attn_layer_period", "attn_layer_offset"], [6, 4])?;
+            all(&|layer| layer == 2 || layer.checked_sub(3).is_some_and(&chosen))
+        }
+        Attends::Shared { otherwise, .. } => all(&|layer| otherwise.contains(&layer)),
         Attends::Listed { otherwise } => {
             let layers = INDICES.iter().find_map(|key| match file.peek(key) {
                 Some(Value::List(layers)) => Some(layers),
@@ -189,6 +214,27 @@ fn rule(file: &mut Reader<'_>, attends: Attends, count: u64) -> Result<Vec<bool>
             layers.map_or_else(|| all(&|_| otherwise), |layers| all(&|layer| layers.contains(&Value::Whole(layer))))
         }
     })
+}
+
+/// Blocks whose weights layers share.
+fn shared_blocks(
+    file: &mut Reader<'_>,
+    attends: Attends,
+    config: &ModelConfig,
+    layers: &LayerSet,
+) -> Result<Option<SharedBlocks>, ImportError> {
+    let Attends::Shared { adapted, .. } = attends else { return Ok(None) };
+    if !adapted {
+        // The library ties none where the file says that weights are not tied: each layer has a block of its own.
+        let own = (0..config.num_hidden_layers).filter(|layer| layers.contains(*layer)).count();
+        let count = if config.tie_word_embeddings { 1 } else { u64::try_from(own).unwrap_or(u64::MAX).max(1) };
+        return Ok(Some(SharedBlocks { count, ..SharedBlocks::default() }));
+    }
+    Ok(Some(SharedBlocks {
+        count: file.size_or(&["num_mem_blocks"], MAX_LAYERS, 1)?,
+        adapter_rank: file.size_or(&["adapter_rank"], MAX_SIZE, 128)?,
+        adapts_attention: file.rare_flag("use_shared_attention_adapter", false)?,
+    }))
 }
 
 /// Jamba's way to choose layers: every so many-th from an offset on.

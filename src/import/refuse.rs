@@ -98,7 +98,6 @@ fn class(file: &Object, predicts_masked: bool) -> Option<String> {
 /// What the kind alone gives away.
 fn from_kind(model_type: &str) -> Option<&'static str> {
     let what = match model_type {
-        "bailing_hybrid" => "layers of linear attention",
         "vit"
         | "clip"
         | "clip_vision_model"
@@ -108,7 +107,6 @@ fn from_kind(model_type: &str) -> Option<&'static str> {
         | "dinov2"
         | "swin"
         | "convnext" => "a vision model's structure",
-        "zamba" | "zamba2" => "state-space or recurrent layers",
         "mllama" => "cross-attention",
         _ => return None,
     };

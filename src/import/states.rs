@@ -16,7 +16,8 @@ const HEAD_ALONE: &[&str] = &["head_dim"];
 const KEY_HEADS: &[&str] = &["linear_num_key_heads", "mamba_n_groups", "n_groups"];
 const KEY: &[&str] = &["linear_key_head_dim", "mamba_d_state", "ssm_state_size", "state_size"];
 const CHUNK: &[&str] = &["mamba_chunk_size", "chunk_size"];
-const KERNEL: &[&str] = &["linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel", "conv_L_cache", "conv1d_width"];
+const KERNEL: &[&str] =
+    &["linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel", "conv_L_cache", "conv1d_width", "short_conv_kernel_size"];
 /// Names of a state's width where it is stated as a whole.
 const WIDTH: &[&str] = &["mamba_d_ssm", "lru_width", "attention_hidden_size"];
 
@@ -27,10 +28,9 @@ pub(super) fn mixer(
     layers: LayerSet,
     config: &ModelConfig,
 ) -> Result<Mixer, ImportError> {
-    let (kind, [heads, head, _, key, kernel]) = (states.kind, states.sizes);
+    let (kind, [heads, head, _, key, kernel], hidden) = (states.kind, states.sizes, config.hidden_size);
     no_biases(file)?;
     residual(file, modules);
-    let hidden = config.hidden_size;
     let kimi = match file.peek("linear_attn_config") {
         Some(Value::Object(own)) => Some(own),
         _ => None,
@@ -67,13 +67,18 @@ pub(super) fn mixer(
                 ..mixer
             };
         }
-        MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => {
+        MixerKind::Mamba | MixerKind::Zamba | MixerKind::FalconMamba | MixerKind::Jamba => {
+            mixer.num_key_heads = own_heads(file, kind, heads)?;
             mixer.num_heads = channels(file, states, hidden)?;
             mixer.state_size = file.size_or(&states.names(KEY), MAX_SIZE, key)?;
             let rank = states.names(&["mamba_dt_rank", "time_step_rank"]);
             mixer.time_step_rank = unless_auto(file, &rank, hidden.div_ceil(16))?;
         }
         MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => recurrences(file, states, config, &mut mixer)?,
+        MixerKind::KimiWhole => {
+            let width = file.size_or(&["linear_value_head_dim", "linear_head_dim", "head_dim"], MAX_SIZE, head)?;
+            mixer = heads_as_attention(file, config, width, mixer);
+        }
         MixerKind::KimiLinear => {
             mixer.num_heads = file.size_or(&states.names(HEADS), MAX_SIZE, of_kimi("num_heads", heads))?;
             mixer.head_dim = file.size_or(&["linear_value_head_dim", "linear_head_dim"], MAX_SIZE, of_kimi("head_dim", head))?;
@@ -84,6 +89,18 @@ pub(super) fn mixer(
         }
     }
     Ok(mixer)
+}
+
+/// Heads among which the channels of a state are shared out; one where each is by itself.
+fn own_heads(file: &mut Reader<'_>, kind: MixerKind, heads: u64) -> Result<u64, ImportError> {
+    if kind == MixerKind::Zamba { file.size_or(&["n_mamba_heads"], MAX_SIZE, heads) } else { Ok(1) }
+}
+
+/// As many heads as attention has, of that width.
+fn heads_as_attention(file: &mut Reader<'_>, config: &ModelConfig, width: u64, mixer: Mixer) -> Mixer {
+    file.without_effect(&["linear_head_dim", "head_dim"]);
+    let heads = config.num_attention_heads;
+    Mixer { num_heads: heads, num_key_heads: heads, head_dim: width, state_size: width, ..mixer }
 }
 
 /// Sizes of recurrences of channels, and of matrices of heads.
@@ -130,6 +147,14 @@ fn heads_of_state(file: &mut Reader<'_>, states: States, config: &ModelConfig, m
     let hidden = config.hidden_size;
     if kind == MixerKind::Qwen3Next && heads == 0 {
         return heads_of_attention(file, states, config, mixer);
+    }
+    if matches!(states.attends, Attends::Shared { .. }) {
+        mixer.num_heads = file.size_or(&["n_mamba_heads"], MAX_SIZE, heads)?;
+        mixer.head_dim = (channels(file, states, hidden)? / mixer.num_heads).max(1);
+        mixer.chunk_size = file.size_or(&["chunk_size"], MAX_SIZE, states.chunk)?;
+        mixer.num_key_heads = file.size_or(&["mamba_ngroups"], MAX_SIZE, key_heads)?;
+        mixer.state_size = file.size_or(&states.names(KEY), MAX_SIZE, key)?;
+        return Ok(());
     }
     let alone = matches!(states.attends, Attends::Never);
     mixer.num_heads = file.size_or(&states.names(if alone { HEADS_ALONE } else { HEADS }), MAX_SIZE, heads)?;

@@ -167,6 +167,8 @@ pub(crate) enum Attends {
     Beside,
     /// Every so many-th (`full_attention_interval`).
     Every(u64),
+    /// The last of every so many (`layer_group_size`).
+    LastOfGroup(u64),
     /// Every so many-th, or else the last; files list the others.
     EveryOrLast(u64),
     /// The first of two, then every second.
@@ -177,6 +179,9 @@ pub(crate) enum Attends {
     InTurn,
     /// Those of a rule over the layer.
     Where(fn(u64) -> bool),
+    /// Those that are listed, or else these, run a block that they share before their state; without any here, the third layer and those
+    /// of a period and an offset behind it.
+    Shared { otherwise: &'static [u64], adapted: bool },
     /// Those whose indices are listed; else all or none.
     Listed { otherwise: bool },
 }

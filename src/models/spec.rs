@@ -72,6 +72,8 @@ pub(crate) enum Positions {
     AlibiOrRotary,
     /// Rotary where `position_embedding_type` says so, else none.
     RotaryIfNamed,
+    /// Rotary where that key says so, else none.
+    RotaryIf(&'static str),
     /// Rotary, unless the file's base of rotation is null.
     RotaryUnlessNull,
     /// By the switches `rope`, `alibi` and `learned_pos_emb`.

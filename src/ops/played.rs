@@ -50,8 +50,10 @@ pub(crate) fn played(with: &Lowering) -> Vec<Played> {
     }
     let state = tape.state();
     for parameter in state.parameters.iter().filter(|found| !found.beside) {
-        let Some(part) = parts.get_mut(usize::from(parameter.layer)) else { continue };
-        let elements = state.elements(parameter.form);
+        // What blocks of several layers have together is there once, as the embedding is.
+        let (layer, times) = if parameter.shared { (0, with.model.shared_blocks()) } else { (usize::from(parameter.layer), 1) };
+        let Some(part) = parts.get_mut(layer) else { continue };
+        let elements = state.elements(parameter.form).saturating_mul(times);
         part.parameters = part.parameters.saturating_add(elements);
         part.first = if part.first > 0 { part.first } else { elements };
     }

@@ -71,7 +71,8 @@ impl<'a> Modules<'a> {
             let (name, source) = state.op_name(storage.op);
             let shape = state.shape(parameter.form);
             // Blocks that are one have their parameters once, as the ends have.
-            let block = usize::from(parameter.layer).checked_sub(1).filter(|_| !with.model.shares_blocks());
+            let shared = with.model.shares_blocks() || parameter.shared;
+            let block = usize::from(parameter.layer).checked_sub(1).filter(|_| !shared);
             let of_block = block.and_then(|block| Some((of_kinds.get(block)?, list.kinds.get_mut(block)?)));
             let (ops, of_layer) = match of_block {
                 Some((of_kind, kind)) => (&mut kind.ops, of_kind),
@@ -90,9 +91,10 @@ impl<'a> Modules<'a> {
                 }
                 (tensor.shape, tensor.split) = (shape.counted(), Split::Replicated);
             }
+            let times = if parameter.shared { usize::try_from(with.model.shared_blocks()).unwrap_or(usize::MAX) } else { 1 };
             match ops.iter_mut().find(|op| op.name == name) {
-                Some(op) => op.tensors.push(tensor),
-                None => ops.push(Op { name, tensors: vec![tensor], source, ..Op::NONE }),
+                Some(op) => op.tensors.extend(vec![tensor; times]),
+                None => ops.push(Op { name, tensors: vec![tensor; times], source, ..Op::NONE }),
             }
         }
     }
@@ -186,14 +188,15 @@ pub(crate) fn trainable(with: &Lowering) -> u64 {
     let tape = Tape::default();
     let with = Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, compiled: false, ..*with };
     let build = Build::new(&tape, &with);
-    let learns = |from: u32| {
+    let learns = |from: u32, shared: bool| {
         let state = tape.state();
         let declared = state.parameters.iter().skip(usize::try_from(from).unwrap_or(usize::MAX));
-        declared.filter(|found| !found.frozen && !found.beside).map(|found| found.kept).fold(0_u64, u64::saturating_add)
+        let learn = declared.filter(|found| !found.frozen && !found.beside && found.shared == shared);
+        learn.map(|found| found.kept).fold(0_u64, u64::saturating_add)
     };
     let mut ends = Ends::new(&build, true, true);
     ends.finish(&build);
-    let mut sum = learns(0);
+    let mut sum = learns(0, false);
     // Blocks alike have as many.
     let mut known: Vec<((LayerKind, bool), u64)> = Vec::new();
     let layers = if with.model.shares_blocks() { 1 } else { with.model.num_hidden_layers };
@@ -203,10 +206,11 @@ pub(crate) fn trainable(with: &Lowering) -> u64 {
         let of_kind = of_kind.unwrap_or_else(|| {
             let from = tape.parameters();
             drop(block(&build, layer));
-            known.push((kind, learns(from)));
-            learns(from)
+            known.push((kind, learns(from, false)));
+            learns(from, false)
         });
         sum = sum.saturating_add(of_kind);
     }
-    sum
+    // Each kind of block was declared once, with what blocks of its kind have together.
+    sum.saturating_add(learns(0, true).saturating_mul(with.model.shared_blocks()))
 }

@@ -134,15 +134,20 @@ impl Scenario {
         let model = self.shape();
         let kind = (self.mode() != Mode::Serve).then(|| model.mixer().map(|mixer| mixer.kind)).flatten()?;
         let packages = match kind {
-            MixerKind::Qwen3Next | MixerKind::KimiLinear => "`fla` and `causal-conv1d`",
+            MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole => "`fla` and `causal-conv1d`",
             // transformers has no place for one.
             MixerKind::Minimax | MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => return None,
-            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba | MixerKind::Mamba2 | MixerKind::FalconH1 => {
-                "`mamba-ssm` and `causal-conv1d`"
-            }
+            MixerKind::Mamba
+            | MixerKind::Zamba
+            | MixerKind::FalconMamba
+            | MixerKind::Jamba
+            | MixerKind::Mamba2
+            | MixerKind::FalconH1 => "`mamba-ssm` and `causal-conv1d`",
             MixerKind::Lfm2 => "`causal-conv1d`",
         };
-        let several = if kind == MixerKind::Qwen3Next {
+        let several = if model.shared.is_some() {
+            " Run again in backward, blocks that layers share hold a few hidden states until Python collects garbage: up to half a per cent more or less."
+        } else if matches!(kind, MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole) {
             " Beyond 1 024 tokens several chunks of the text are counted together, which is a little too much."
         } else {
             ""

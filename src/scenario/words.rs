@@ -96,7 +96,7 @@ words! {
     HiddenAct: Silu = "silu", Gelu = "gelu", GeluNew = "gelu-new", GeluFast = "gelu-fast", QuickGelu = "quick-gelu",
         Relu = "relu", Relu2 = "relu2", Xielu = "xielu";
     MixerKind: Mamba = "mamba", FalconMamba = "falcon-mamba", Jamba = "jamba", Mamba2 = "mamba2", FalconH1 = "falcon-h1", Qwen3Next = "qwen3-next",
-        KimiLinear = "kimi-linear", Minimax = "minimax", Lfm2 = "lfm2", RgLru = "rg-lru", Rwkv = "wkv", Mlstm = "mlstm";
+        KimiLinear = "kimi-linear", Minimax = "minimax", Lfm2 = "lfm2", RgLru = "rg-lru", Rwkv = "wkv", Mlstm = "mlstm", Zamba = "mamba-heads", KimiWhole = "kda-whole";
     Loss: OfStack = "stack", Transformers4 = "transformers-4", Trl = "trl", NotCompiled = "not-compiled",
         Cut = "cut", TorchtitanChunks = "torchtitan-chunks";
     Float8Recipe: None = "none", Tensorwise = "tensorwise", Rowwise = "rowwise", RowwiseWithGwHp = "rowwise-with-gw-hp";

@@ -21,6 +21,7 @@ mod models {
     mod corpus;
     mod counted;
     mod encoder;
+    mod every_row;
     mod hub;
     mod hybrid;
     mod import;

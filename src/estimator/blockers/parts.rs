@@ -6,6 +6,9 @@ use super::{
 use crate::config::{AttentionKernel, EmbeddedParts, Job, Objective, Recompute, TaskKind, TrainingRun};
 
 rules! {
+    /// Blocks that layers share, in other runs.
+    SHARED_ELSEWHERE: TRANSFORMERS_TRAINER,
+        "Blocks that layers share before a state of their own are modelled whole on every rank, as transformers' own code runs them; choose transformers' eager code without pipeline stages";
     /// Blocks that are one, and shards.
     SHARED_IN_SHARDS: TRANSFORMERS_TRAINER,
         "Blocks that share their weights are modelled where every rank has all of them; share out optimizer states and gradients alone, or choose another model";
@@ -30,7 +33,9 @@ pub(super) fn forbidden(job: &Job, run: &TrainingRun, forbid: &mut Forbid<'_>) {
     let biased = model.family.modules().encoder.embedding == EmbeddedParts::WithBiases;
     forbid(model.source.is_some() && biased && !written, &|| Some(&encoders::SOURCE_BIASED));
     forbid(model.source.is_some() && !model.family.modules().encoder.trains, &|| Some(&encoders::SOURCE_COUNTED));
-    forbid(model.shares_blocks() && layout.sharding.shards_parameters(), &|| Some(&SHARED_IN_SHARDS));
+    let shares = model.shared.is_some();
+    forbid(shares && (layout.p() > 1 || !run.stack.is_played()), &|| Some(&SHARED_ELSEWHERE));
+    forbid((shares || model.shares_blocks()) && layout.sharding.shards_parameters(), &|| Some(&SHARED_IN_SHARDS));
     forbid(model.tower.is_some() && !towers::are_held(job, run), &|| Some(&towers::NOT_HELD));
     forbid(!towers::see(job, run), &|| Some(&towers::ELSEWHERE));
     let tuned = run.tuning.freezes_model() || run.tuning.objective != Objective::NextToken;

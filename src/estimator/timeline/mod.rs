@@ -6,6 +6,7 @@
 
 mod asked;
 mod beside;
+mod blocks;
 mod build;
 mod coordinator;
 mod evaluation;

@@ -3,12 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use super::blocks::{Layers, layers};
 use super::build;
 use super::groups::{Bucket, Groups};
 use super::optimizer;
 use super::plan::{Plan, Shares};
-use crate::config::{LayerKind, Recompute};
-use crate::ops::modules::{AroundLoss, Block, Build, Ends, OfLayer, SharedKeys, Tables, block, kind};
+use crate::config::Recompute;
+use crate::ops::modules::{AroundLoss, Build, Ends, OfLayer, SharedKeys, Tables};
 use crate::ops::tape::{Form, Kind, Model, Param, Scratch, Tape, Var, When};
 use crate::sources;
 use crate::stacks::SelectiveRecompute;
@@ -17,8 +18,18 @@ use crate::units::DType;
 /// Storage, shape and format of a table, and whether a gradient is wanted of it.
 type Part = ((u32, Form, DType), bool);
 
-/// Everything that a checkpointed block reads beside its input, of which kinds that is, and the place of the layer.
-type Read = (Vec<Part>, [bool; 7], Option<OfLayer>);
+/// Everything that a checkpointed block, or a part of one, reads beside its input.
+struct Read {
+    parts: Vec<Part>,
+    /// The kinds of these.
+    kinds: [bool; 8],
+    /// The place of the layer among those that share its modules.
+    layer: Option<OfLayer>,
+    /// The block's place in the stage.
+    at: usize,
+    /// Whether it is the block's first part alone.
+    before: bool,
+}
 
 /// The model on the tape.
 struct Playing<'t, 'g> {
@@ -62,11 +73,34 @@ impl Playing<'_, '_> {
         if plan.recompute != Recompute::Full && !keeps_products {
             return self.layers.run(tape, at, (hidden, tables));
         }
+        let apart = !keeps_products && self.layers.has_part_before(at);
+        let before = apart.then(|| {
+            let read = self.reads(at, tables, true);
+            tape.checkpoint(hidden, &read, |tape, input| self.layers.run_before(tape, at, (input, tables)))
+        });
+        let rest = before.flatten().map(|before| Tables { before: Some(before), ..Tables::default() });
+        let tables = rest.as_ref().unwrap_or(tables);
+        let read = self.reads(at, tables, false);
+        let block = |tape: &'t Tape, input: &Var<'t>| self.layers.run(tape, at, (input, tables));
+        let made = if keeps_products {
+            tape.checkpoint_but_products(hidden, &read, block)
+        } else {
+            tape.checkpoint(hidden, &read, block)
+        };
+        if rest.is_some() {
+            tape.lies_within();
+        }
+        made
+    }
+}
+
+impl Playing<'_, '_> {
+    /// Notes what the block at that place reads beside its input, or its first part alone.
+    fn reads<'t>(&self, at: usize, tables: &Tables<'t>, before: bool) -> Vec<Var<'t>> {
         let read = tables.all();
         let parts = read.iter().map(|part| (part.parts(), part.wants_gradient())).collect();
-        self.tables.borrow_mut().push((parts, tables.kinds(), tables.layer.clone()));
-        let block = |tape: &'t Tape, input: &Var<'t>| self.layers.run(tape, at, (input, tables));
-        if keeps_products { tape.checkpoint_but_products(hidden, &read, block) } else { tape.checkpoint(hidden, &read, block) }
+        self.tables.borrow_mut().push(Read { parts, kinds: tables.kinds(), layer: tables.layer.clone(), at, before });
+        read
     }
 }
 
@@ -80,15 +114,19 @@ impl Model for Playing<'_, '_> {
             return;
         };
         let read = self.tables.borrow();
-        let Some((parts, kinds, layer)) = read.get(frame) else { return };
+        let Some(Read { parts, kinds, layer, at, before }) = read.get(frame) else { return };
         let again = parts.iter().map(|((storage, form, dtype), wanted)| {
             let part = tape.again(*storage, *form, *dtype);
             if *wanted { part.wanted() } else { part }
         });
         let tables = Tables::again(again.collect(), *kinds, layer.clone());
         tape.autocast(self.autocast);
-        let output = self.layers.run(tape, frame, (&input, &tables));
-        drop((output, tables, input));
+        if *before {
+            drop(self.layers.run_before(tape, *at, (&input, &tables)));
+        } else {
+            drop(self.layers.run(tape, *at, (&input, &tables)));
+        }
+        drop((tables, input));
         tape.autocast(None);
     }
 
@@ -284,67 +322,6 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
         reducer.rebuild();
     }
     Parts { emptied: taken_over.emptied, built, first, further, last, ready, states, step, rebuilt: length() }
-}
-
-/// A block of the stage: its modules, and where its parameters lie.
-struct Layer {
-    modules: usize,
-    copies: (Param, Param, u32),
-    sliding: bool,
-    /// Its place in the model.
-    index: u64,
-}
-
-/// All blocks of a stage; those alike share their modules.
-struct Layers {
-    modules: Vec<Box<dyn Block>>,
-    blocks: Vec<Layer>,
-    /// Whether each is one compiled graph.
-    compiled: bool,
-}
-
-impl Layers {
-    /// Runs the block at that place.
-    fn run<'t>(&self, tape: &'t Tape, at: usize, (x, tables): (&Var<'t>, &Tables<'t>)) -> (Var<'t>, Option<Var<'t>>) {
-        let layer = self.blocks.get(at);
-        let Some((layer, modules)) = layer.and_then(|layer| Some((layer, self.modules.get(layer.modules)?))) else {
-            return (x.clone(), None);
-        };
-        tape.means(layer.copies);
-        let mut beside = None;
-        let output = tape.compiled(self.compiled, x, |x| {
-            let (output, other) = modules.run(tape, x, tables);
-            beside = other;
-            output
-        });
-        tape.means((0, 0, 0));
-        (output, beside)
-    }
-}
-
-/// Declares the blocks of a stage.
-fn layers(tape: &Tape, plan: &Plan<'_>, build: &Build<'_>) -> Layers {
-    let model = build.model();
-    let mut known: Vec<((LayerKind, bool), Param, Param)> = Vec::with_capacity(2);
-    let mut all =
-        Layers { modules: Vec::with_capacity(2), blocks: Vec::with_capacity(plan.played.len()), compiled: plan.with.compiled };
-    for (played, tag) in plan.played.iter().zip(1..) {
-        tape.set_layer(tag);
-        let kind = kind(model, &plan.with.tuning, played.index);
-        let sliding = model.sliding_layers.contains(played.index);
-        let (modules, copies) = if let Some(modules) = known.iter().position(|(of, ..)| *of == kind) {
-            let (from, to) = known.get(modules).map_or((0, 0), |(_, from, to)| (*from, *to));
-            // Blocks that are one have their parameters once.
-            (modules, if model.shares_blocks() { (0, 0, 0) } else { (from, to, tape.repeat(from, to)) })
-        } else {
-            let from = tape.parameters();
-            all.modules.push(block(build, played.index));
-            known.push((kind, from, tape.parameters()));
-            (known.len() - 1, (0, 0, 0))
-        };
-        all.blocks.push(Layer { modules, copies, sliding, index: played.index });
-    }
-    all
 }
 
 /// The groups of a step, as the loss knows them.

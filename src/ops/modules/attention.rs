@@ -6,6 +6,7 @@ use super::index_blocks::IndexBlocks;
 use super::norm::Norm;
 use super::rotary::Rotary;
 use super::rotation::{Rotated, Rotation};
+use super::shared::{Narrow, narrowed};
 use super::sinks::Sinks;
 use super::{Build, Cached, Linear, Part, Shapes, Tables};
 use crate::config::{Indexer, Keys, PositionEmbedding, QueryKeyNorm, RotationStyle};
@@ -68,6 +69,8 @@ pub(super) struct Attention {
     core: Core,
     /// The gate, difference or norm between the core and the output projection.
     behind: Behind,
+    /// Pairs of matrices whose output is added to queries, keys and values.
+    additions: Option<[Narrow; 3]>,
     /// Values are multiplied by a constant.
     scales_values: bool,
     /// Keys are scaled.
@@ -94,6 +97,16 @@ fn joint_gate(build: &Build<'_>) -> [Form; 2] {
 
 impl Attention {
     pub fn new(build: &Build<'_>, keys: Keys, indexed: bool) -> Self {
+        Self::reading(build, build.with.h(), keys, indexed)
+    }
+
+    /// This attention, with what a layer of its own adds to queries, keys and values.
+    pub fn adding(self, additions: &[Narrow; 3]) -> Self {
+        Self { additions: Some(*additions), ..self }
+    }
+
+    /// Attention whose input is so wide.
+    pub fn reading(build: &Build<'_>, input: Dim, keys: Keys, indexed: bool) -> Self {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         let (heads, kv, d) = (with.own_heads(), with.own_kv_heads(), with.head_dim());
         let sinks = model.attention_sinks.then(|| Sinks::new(build));
@@ -102,7 +115,7 @@ impl Attention {
         let bias = |name| model.attention_bias.then_some(name);
         let of_values = |heads: Dim| Dim(heads.0, heads.1.saturating_mul(with.value_dim().1));
         let project_to =
-            |names, width: Dim| build.column(Part::Attention, names, (width, with.h()), tape.form([with.b(), with.s(), width]));
+            |names, width: Dim| build.column(Part::Attention, names, (width, input), tape.form([with.b(), with.s(), width]));
         let project = |names, heads: Dim| project_to(names, columns(heads));
         let gated = if model.gates_attention() { Dim(heads.0, heads.1.saturating_mul(2)) } else { heads };
         let joined = build.kernels().joins_projections && keys == Keys::Own;
@@ -143,6 +156,7 @@ impl Attention {
             rotation,
             core,
             behind,
+            additions: None,
             scales_values,
             scales_keys,
             index,
@@ -189,6 +203,10 @@ impl Attention {
         let mut gate_of_queries = None;
         let (q, k, v) = match &self.norms {
             _ if self.joined => self.taken_apart(x),
+            _ if self.additions.is_some() => {
+                let [q, k, v] = self.added(x, [self.query.run(x), key(), value()]);
+                (queries(q), keys(k), heads(v))
+            }
             Some((Place::Rows, query, key_norm)) => {
                 let queries = self.queries(x, &mut gate_of_queries);
                 let q = query.run(&queries).swap(self.shapes.queries, self.several.0);
@@ -254,6 +272,14 @@ impl Attention {
             }
             (None, None) => (q, k, Vec::new()),
         }
+    }
+
+    /// Queries, keys and values, with what pairs of matrices add to them.
+    fn added<'t>(&self, x: &Var<'t>, mut made: [Var<'t>; 3]) -> [Var<'t>; 3] {
+        for (made, narrow) in made.iter_mut().zip(self.additions.iter().flatten()) {
+            *made = made.clone().add(narrowed(narrow, x));
+        }
+        made
     }
 
     /// Queries by heads; the gate that comes with them is put in order.

@@ -2,13 +2,14 @@
 //! (transformers 5.23: `modeling_deepseek_v3.py`, `modeling_deepseek_v2.py`).
 
 use super::attention_core::Core;
+use super::gate::Gate;
 use super::indexer::Sight;
 use super::mlp::Mlp;
 use super::moe::{self, Experts};
 use super::norm::Norm;
 use super::wrapped::Wrapped;
 use super::{Build, Cached, FP32, Linear, Part, Tables};
-use crate::config::{self, LayerKind, Mla, Moe, RotaryTables, RouterScores, SharedTurn};
+use crate::config::{self, LayerKind, Mla, Moe, PositionEmbedding, RotaryTables, RouterScores, SharedTurn};
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -25,6 +26,10 @@ pub(super) struct Latent {
     output: Linear,
     core: Core,
     several: bool,
+    /// A gate of the output.
+    gate: Option<Gate>,
+    /// Part of each head is rotated.
+    rotates: bool,
     /// Rotated by complex numbers (DeepSeek-V2).
     complex: bool,
     /// The tokens that attention sees, where these are chosen.
@@ -95,7 +100,22 @@ impl Latent {
         let complex = model.family.modules().rotary_tables == RotaryTables::Complex;
         let sight = model.indexer().map(|sizes| Sight::new(build, mla, (sizes, kind.indexed)));
         let (several, forms) = (heads.1 > 1, Forms::new(build, mla));
-        Self { narrow, query, compress, norm, grow, output, core, several, complex, sight, forms }
+        let rotates = model.position_embedding == PositionEmbedding::Rotary;
+        Self {
+            narrow,
+            query,
+            compress,
+            norm,
+            grow,
+            output,
+            core,
+            several,
+            gate: Gate::new(build),
+            rotates,
+            complex,
+            sight,
+            forms,
+        }
     }
 
     /// One compressed vector and one rotated key part, which every tensor rank holds.
@@ -156,18 +176,29 @@ impl Latent {
         // The indexer reads it once more.
         let narrow = narrow.filter(|_| self.sight.is_some());
         let q = q.heads(self.forms.queries, self.several);
-        let order = q.order();
-        let [q_pass, q_rot] = q.split(self.forms.heads).map(|part| part.ordered(order));
+        let (order, rotates) = (q.order(), self.rotates);
+        let mut parts = rotates.then(|| q.clone().split(self.forms.heads).map(|part| part.ordered(order)));
         tape.at("Latent key and value projection", sources::PYTORCH_AUTOGRAD);
         let compressed = self.compress.run(x).named("latent keys and values");
         let [latent, k_rot] = compressed.clone().split(self.forms.latents);
         let latent = self.norm.run(&{ latent });
-        let (q_rot, k_rot) = self.rotate((q_rot, k_rot), tables);
-        let queries = q_pass.clone().cat(q_rot.clone(), self.forms.queries).named("queries");
+        let mut k_rot = k_rot;
+        let queries = match parts.as_mut() {
+            Some([q_pass, q_rot]) => {
+                let (turned, keys) = self.rotate((q_rot.clone(), k_rot.clone()), tables);
+                (*q_rot, k_rot) = (turned, keys);
+                q_pass.clone().cat(q_rot.clone(), self.forms.queries).named("queries")
+            }
+            None => q.clone().named("queries"),
+        };
+        drop(q);
         let (keys, values) = self.keys_and_values(tape, &latent, &k_rot);
         let indexed = self.sight.as_ref().map(|sight| sight.run((x, narrow.as_ref().unwrap_or(x)), tables));
         let own = indexed.as_ref().map(|indexed| Tables { mask: indexed.mask.clone(), ..tables.clone() });
-        let (output, weights) = self.core.run((&queries, &keys, &values), own.as_ref().unwrap_or(tables));
+        let (mut output, weights) = self.core.run((&queries, &keys, &values), own.as_ref().unwrap_or(tables));
+        if let Some(gate) = &self.gate {
+            output = gate.run(x, output, None);
+        }
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         (self.output.run(&output), weights, indexed.and_then(|indexed| indexed.handed_on))
     }

@@ -129,6 +129,8 @@ pub(crate) struct Ends {
     slides: bool,
     /// Sliding layers have rotary tables of their own (gemma3).
     two_tables: bool,
+    /// Blocks are given a copy of embedded tokens.
+    keeps_embedded: bool,
     /// The format of the buffer that the embedding is multiplied by (gemma).
     scale: Option<DType>,
     modules: &'static Modules,
@@ -214,11 +216,12 @@ impl Ends {
             saved::original(build, |name| build.parameter(name, [with.vocab_part(), own]));
         }
         let source = beside(build, first, own, embedding);
-        let positions = if first { learned_positions(build, places) } else { None };
+        let positions = if first { learned_positions(build, encoder::embedding_width(build)) } else { None };
         let of_encoder = OfEncoder::new(build, first);
         tape.freeze(frozen);
-        let (sight, projections) = (if first { super::tower::declare(build) } else { None }, projections(build, own));
-        let [final_norm, embedding_norm] = early_norms(build, (first, last), places);
+        let sight = if first { super::tower::declare(build) } else { None };
+        let projections = projections(build, own);
+        let [final_norm, embedding_norm] = early_norms(build, (first, last), encoder::embedding_width(build));
         let (kinds_of_masks, [slides, two_tables]) = of_windows(model);
         Self {
             embedding,
@@ -258,6 +261,7 @@ impl Ends {
             kinds_of_masks,
             slides,
             two_tables,
+            keeps_embedded: model.shared.is_some(),
             scale: scale(build),
             modules,
             soft_cap: model.final_logit_softcapping,
@@ -420,6 +424,7 @@ impl Ends {
         hidden = self.with_places_in_page(tape, hidden);
         hidden = self.own_part(hidden, &mut held);
         let own_input = self.streams.as_ref().filter(|_| self.first).map(|streams| streams.of_layers(&hidden, ids));
+        let own_input = own_input.or_else(|| self.keeps_embedded.then(|| hidden.clone().copy().named("embedded tokens")));
         if let Some(norm) = &self.embedding_norm {
             tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
             hidden = norm.run(&hidden);

@@ -8,6 +8,7 @@ use crate::ops::tape::{Tape, Var};
 
 /// The feed-forward layer of a block, or the experts in its place.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is one of each kind of block")]
 pub(super) enum FeedForward {
     Dense(Mlp),
     Experts(Mixture),

@@ -68,7 +68,7 @@ impl Behind {
 
 /// The gate's matrix and shapes.
 #[derive(Clone, Copy, Debug)]
-struct Gate {
+pub(super) struct Gate {
     gates: Linear,
     kind: AttentionGate,
     /// `[b, s, a, d]`, `[b, s, a, 1]` and `[b, s, a · d]`.
@@ -77,7 +77,7 @@ struct Gate {
 
 impl Gate {
     /// The gate that the model's modules have, if any.
-    fn new(build: &Build<'_>) -> Option<Self> {
+    pub fn new(build: &Build<'_>) -> Option<Self> {
         let (with, tape) = (build.with, build.tape);
         let (heads, value) = (with.own_heads(), with.value_dim());
         let columns = Dim("columns of all heads", heads.1.saturating_mul(value.1));
@@ -85,7 +85,7 @@ impl Gate {
         let output = match kind {
             AttentionGate::None => return None,
             AttentionGate::OfColumns => columns,
-            AttentionGate::OfHeads | AttentionGate::SigmoidOfHeads => heads,
+            AttentionGate::OfHeads | AttentionGate::SigmoidOfHeads | AttentionGate::SigmoidOfHeadsInFp32 => heads,
         };
         tape.at("Gate of attention", sources::PYTORCH_AUTOGRAD);
         let form = tape.form([with.b(), with.s(), output]);
@@ -109,7 +109,7 @@ impl Gate {
     }
 
     /// The core's output, gated.
-    fn run<'t>(&self, x: &Var<'t>, output: Var<'t>, beside: Option<&Var<'t>>) -> Var<'t> {
+    pub fn run<'t>(&self, x: &Var<'t>, output: Var<'t>, beside: Option<&Var<'t>>) -> Var<'t> {
         let [of_heads, of_gates, of_columns] = self.forms;
         x.tape().at("Gate of attention", sources::PYTORCH_AUTOGRAD);
         if let Some(gates) = beside {
@@ -118,6 +118,7 @@ impl Gate {
         let gates = self.made(x);
         let gates = match self.kind {
             AttentionGate::SigmoidOfHeads => gates.apply(SIGMOID),
+            AttentionGate::SigmoidOfHeadsInFp32 => gates.cast_as(FP32, "gates in fp32").apply(SIGMOID).cast(x.dtype()),
             AttentionGate::None | AttentionGate::OfColumns | AttentionGate::OfHeads => {
                 gates.cast_as(FP32, "gates in fp32").apply(SOFTPLUS).cast(output.dtype())
             }

@@ -1,6 +1,7 @@
 //! The feed-forward layer.
 
 use super::norm::Norm;
+use super::shared::{Narrow, narrowed};
 use super::{Build, Linear, Part};
 use crate::config::{FeedForwardStyle, HiddenAct, MlpKind};
 use crate::ops::tape::{
@@ -105,6 +106,8 @@ pub(super) struct Mlp {
     /// Gate and up are kept within limits, and the gate is scaled before its sigmoid.
     limited: bool,
     names: [&'static str; 2],
+    /// A pair of matrices whose output is added to gate and up.
+    addition: Option<Narrow>,
 }
 
 impl Mlp {
@@ -154,7 +157,13 @@ impl Mlp {
             scaled: model.family.modules().scales_branches,
             limited,
             names,
+            addition: None,
         }
+    }
+
+    /// This layer, with what a layer of its own adds to gate and up.
+    pub fn adding(self, addition: Narrow) -> Self {
+        Self { addition: Some(addition), ..self }
     }
 
     /// The feed-forward layer's contribution.
@@ -174,7 +183,11 @@ impl Mlp {
             }
             Gate::WithUp(half) if self.limited => return self.within_limits(tape, x, *half),
             Gate::WithUp(half) => {
-                let [gate, up] = self.up.run(x).named("gate and up output").split([*half; 2]);
+                let mut both = self.up.run(x).named("gate and up output");
+                if let Some(addition) = &self.addition {
+                    both = both.clone().add(narrowed(addition, x)).named("gate and up output");
+                }
+                let [gate, up] = both.split([*half; 2]);
                 let inner = up.mul(self.act.run(&gate)).named("down input");
                 _half = Some(gate);
                 inner

@@ -29,6 +29,7 @@ mod neox;
 mod norm;
 mod rotary;
 mod rotation;
+mod shared;
 mod sinks;
 mod state;
 mod tables;
@@ -63,6 +64,17 @@ pub(crate) type Cached = Vec<(&'static str, [Dim; 2])>;
 pub(crate) trait Block {
     /// The block's output, and what else it returns (held until the next block has returned).
     fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>);
+
+    /// What a first part of the block makes for the rest, which [`Tables::before`] hands to [`Self::run`]; `None` of blocks that are
+    /// checkpointed as one.
+    fn part_before<'t>(&self, _tape: &'t Tape, _hidden: &Var<'t>, _tables: &Tables<'t>) -> Option<Var<'t>> {
+        None
+    }
+
+    /// Whether a first part is checkpointed apart from the rest.
+    fn has_part_before(&self) -> bool {
+        false
+    }
 }
 
 /// Blocks of the same kind have the same modules, and learn or do not.
@@ -103,6 +115,7 @@ fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
         return Box::new(in_pairs::InPairs::new(build));
     }
     match layout {
+        BlockLayout::BehindSharedBlock => Box::new(shared::BehindShared::new(build, layer)),
         BlockLayout::JointThirds => Box::new(gpt2::Gpt2::new(build)),
         BlockLayout::JointByHeadBiased => Box::new(bloom::Bloom::new(build)),
         BlockLayout::JointByHead => Box::new(neox::Neox::new(build)),

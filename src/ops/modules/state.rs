@@ -95,7 +95,7 @@ impl Sizes {
     fn projections(&self, kind: MixerKind) -> Vec<Weight> {
         let mut all = Vec::with_capacity(8);
         match kind {
-            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => {
+            MixerKind::Mamba | MixerKind::Zamba | MixerKind::FalconMamba | MixerKind::Jamba => {
                 all.extend(self.heads_of(["state input weight", "state gate weight"]));
             }
             MixerKind::Mamba2 | MixerKind::FalconH1 => {
@@ -108,6 +108,11 @@ impl Sizes {
                 all.extend(self.heads_of(["state value weight", "state gate weight"]));
                 let narrow = ["state strength weight", "state decay weight"];
                 all.extend(narrow.map(|name| (name, [self.heads, self.hidden])));
+            }
+            MixerKind::KimiWhole => {
+                all.extend(self.keys_of(["state query weight", "state key weight"]));
+                all.extend(self.heads_of(["state value weight", "state decay weight", "state gate weight"]));
+                all.push(("state strength weight", [self.heads, self.hidden]));
             }
             MixerKind::KimiLinear => {
                 all.extend(self.keys_of(["state query weight", "state key weight"]));
@@ -145,10 +150,18 @@ impl Sizes {
     fn own(&self, kind: MixerKind) -> Vec<Weight> {
         let mut all = Vec::with_capacity(10);
         let convolved = !matches!(kind, MixerKind::Minimax | MixerKind::Rwkv | MixerKind::Mlstm);
-        let keyed = matches!(kind, MixerKind::Mamba2 | MixerKind::FalconH1 | MixerKind::Qwen3Next | MixerKind::KimiLinear);
+        let keyed = matches!(
+            kind,
+            MixerKind::Mamba2 | MixerKind::FalconH1 | MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole
+        );
         let biased = matches!(
             kind,
-            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba | MixerKind::Mamba2 | MixerKind::FalconH1
+            MixerKind::Mamba
+                | MixerKind::Zamba
+                | MixerKind::FalconMamba
+                | MixerKind::Jamba
+                | MixerKind::Mamba2
+                | MixerKind::FalconH1
         );
         if convolved {
             all.push(("convolution of values", [self.inner, self.kernel]));
@@ -161,7 +174,7 @@ impl Sizes {
             }
         }
         match kind {
-            MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => {
+            MixerKind::Mamba | MixerKind::Zamba | MixerKind::FalconMamba | MixerKind::Jamba => {
                 let across = [("step weight", self.rank), ("input weight", self.state), ("readout weight", self.state)];
                 all.extend(across.map(|(name, width)| (name, [width, self.inner])));
                 all.push(("wide step weight", [self.inner, self.rank]));
@@ -180,7 +193,7 @@ impl Sizes {
                 all.extend(vectors(["step's bias", "decay"], self.heads));
                 all.extend(vectors(["scale"], self.head));
             }
-            MixerKind::KimiLinear => {
+            MixerKind::KimiLinear | MixerKind::KimiWhole => {
                 all.extend(vectors(["step's bias"], self.inner));
                 all.extend(vectors(["decay"], self.heads));
                 all.extend(vectors(["scale"], self.head));
@@ -226,7 +239,9 @@ fn vectors<const N: usize>(names: [&'static str; N], width: Dim) -> [Weight; N] 
 /// Where the layer's modules are.
 pub(super) const fn source(kind: MixerKind) -> sources::Source {
     match kind {
-        MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::Minimax | MixerKind::Mlstm => sources::LINEAR_ATTENTION,
+        MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole | MixerKind::Minimax | MixerKind::Mlstm => {
+            sources::LINEAR_ATTENTION
+        }
         _ => sources::STATE_SPACES,
     }
 }
@@ -243,9 +258,10 @@ pub(crate) struct State {
 /// Products over the whole state for each token: what it forgets or predicts, what is written, what is read.
 const fn products(kind: MixerKind) -> f64 {
     match kind {
-        MixerKind::Qwen3Next | MixerKind::KimiLinear => 3.0,
+        MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole => 3.0,
         MixerKind::Lfm2 | MixerKind::RgLru | MixerKind::Rwkv => 0.0,
         MixerKind::Mamba
+        | MixerKind::Zamba
         | MixerKind::FalconMamba
         | MixerKind::Jamba
         | MixerKind::Mamba2
@@ -331,13 +347,15 @@ impl State {
             }
             MixerKind::Minimax => sizes.head,
             MixerKind::Mamba
+            | MixerKind::Zamba
             | MixerKind::FalconMamba
             | MixerKind::Jamba
             | MixerKind::Mamba2
             | MixerKind::FalconH1
             | MixerKind::Qwen3Next
             | MixerKind::RgLru
-            | MixerKind::KimiLinear => sizes.state,
+            | MixerKind::KimiLinear
+            | MixerKind::KimiWhole => sizes.state,
         };
         let format = if mixer.fp32_state { DType::Fp32 } else { with.activation };
         keep("state", Shape::of([sizes.heads, sizes.head, state, sequences]), format);

@@ -62,8 +62,20 @@ impl Tape {
         }
         let first = count(state.nodes.len());
         let (kept, kept_behind) = (VecDeque::new(), VecDeque::new());
-        let (saves, holders, recomputed) = (0, 0, false);
-        state.frames.push(Frame { inputs, part, first, last: first, saves, holders, recomputed, wanted, kept, kept_behind });
+        let (saves, holders, recomputed, follows) = (0, 0, false, false);
+        state.frames.push(Frame {
+            inputs,
+            part,
+            first,
+            last: first,
+            saves,
+            holders,
+            recomputed,
+            follows,
+            wanted,
+            kept,
+            kept_behind,
+        });
         state.open_frame = Some(count(state.frames.len()) - 1);
     }
 
@@ -138,7 +150,18 @@ impl Tape {
         state.release(root);
     }
 
+    /// The frame that was opened last lies in the one before, which runs again first: a checkpoint within a checkpoint.
+    pub fn lies_within(&self) {
+        if let Some(frame) = self.state.borrow_mut().frames.last_mut() {
+            frame.follows = true;
+        }
+    }
+
     fn recompute(&self, frame: u32, model: &dyn Model) {
+        let before = frame.checked_sub(1).filter(|before| self.state.borrow().waits_for(frame, *before));
+        if let Some(before) = before {
+            self.recompute(before, model);
+        }
         let (inputs, part, wants) = {
             let mut state = self.state.borrow_mut();
             let Some(found) = state.frames.get_mut(at(frame)) else { return };
@@ -194,6 +217,12 @@ impl State {
         let node = self.nodes.get(at(node)).filter(|node| node.grad.is_some())?;
         let wants = |frame: &u32| self.frames.get(at(*frame)).is_some_and(|frame| !frame.recomputed);
         Some((node.layer, Some(node.frame).filter(|frame| node.saves > 0 && wants(frame))))
+    }
+
+    /// Whether a frame runs again behind another one, which has not yet done so.
+    fn waits_for(&self, frame: u32, before: u32) -> bool {
+        let follows = self.frames.get(at(frame)).is_some_and(|frame| frame.follows);
+        follows && self.frames.get(at(before)).is_some_and(|before| !before.recomputed)
     }
 
     /// Keeps the gradient of one part of a split tensor until all have come.
@@ -331,7 +360,12 @@ impl State {
         {
             frame.holders = frame.holders.saturating_sub(1);
             if frame.holders == 0 {
-                for input in std::mem::take(&mut frame.inputs) {
+                let mut inputs = std::mem::take(&mut frame.inputs);
+                if frame.follows {
+                    // The call of a checkpoint within a checkpoint holds what it was given by name until the graph goes.
+                    self.leaves.extend(inputs.pop());
+                }
+                for input in inputs {
                     self.release(input);
                 }
             }

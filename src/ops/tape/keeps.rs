@@ -24,6 +24,8 @@ pub(crate) struct Frame {
     /// Nodes that still hold the frame.
     pub holders: u32,
     pub recomputed: bool,
+    /// Whether the frame before it runs again first.
+    pub follows: bool,
     /// Whether the input wants a gradient.
     pub wanted: bool,
     /// Results that are kept all the same, in the order in which they were made; running again finds them there.

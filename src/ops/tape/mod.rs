@@ -41,7 +41,7 @@ pub(crate) use order::Order;
 pub(crate) use primitives::{
     ERF, EXPM1, GELU, LOG_SOFTMAX, POWER, RELU, ROOT, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, SOFTPLUS, TANH,
 };
-pub(crate) use recurrent::{EXP, RUNNING_SUM};
+pub(crate) use recurrent::{EXP, LOG, RUNNING_SUM};
 pub(crate) use scratch::{Attends, EFFICIENT_ROWS, Scratch, partial_sums};
 pub(crate) use state::{
     Arrival, Cut, Entry, KINDS, Kind, NONE, OpName, Parameter, Segment, Shards, State, Storage, Totals, When,
@@ -239,6 +239,18 @@ impl Tape {
     /// Whether parameters that are declared from now on want no gradient; what it was before.
     pub fn freeze(&self, frozen: bool) -> bool {
         std::mem::replace(&mut self.state.borrow_mut().frozen, frozen)
+    }
+
+    /// Whether blocks of several layers have the parameters that are declared from now on together.
+    pub fn shares(&self, shared: bool) {
+        self.state.borrow_mut().shared = shared;
+    }
+
+    /// The first of the parameters from `from` on that blocks of several layers do not have together.
+    pub fn own_parameters(&self, from: Param) -> Param {
+        let state = self.state.borrow();
+        let shared = state.parameters.iter().skip(state::at(from)).take_while(|parameter| parameter.shared).count();
+        from.saturating_add(state::count(shared))
     }
 
     /// From now on no operation wants gradients (`torch.no_grad`).

@@ -36,6 +36,7 @@ impl State {
             frozen: self.frozen,
             beside: false,
             narrow: false,
+            shared: self.shared,
             layer,
         });
         count(self.parameters.len()).saturating_sub(1)

@@ -12,6 +12,10 @@ use crate::units::DType;
 pub(crate) const EXP: Function =
     Function { name: "exponential", save: Save::Output, rule: Rule::Unary { temporaries: 0, elementwise: true }, in_fp32: true };
 
+/// `log(x)`.
+pub(crate) const LOG: Function =
+    Function { name: "logarithm", save: Save::Input, rule: Rule::Unary { temporaries: 0, elementwise: true }, in_fp32: true };
+
 /// `x.cumsum(-1)`: backward turns the gradient round, sums along it, and turns it back.
 pub(crate) const RUNNING_SUM: Function = Function {
     name: "running sum",

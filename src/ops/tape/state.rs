@@ -150,6 +150,8 @@ pub(crate) struct Parameter {
     pub beside: bool,
     /// True if it is gathered in float8.
     pub narrow: bool,
+    /// True if blocks of several layers have it together.
+    pub shared: bool,
     pub layer: u16,
 }
 
@@ -357,6 +359,8 @@ pub(crate) struct State {
     pub shards: Option<Shards>,
     /// Whether parameters that are declared now want no gradient.
     pub frozen: bool,
+    /// True while parameters are declared that blocks of several layers have together.
+    pub shared: bool,
     pub arrival: Arrival,
     /// Whose kernels run.
     pub(super) dispatch: Dispatch,

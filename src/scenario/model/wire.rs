@@ -7,7 +7,7 @@ use super::super::fields::EMPTY;
 use super::super::{FieldId, FieldKind, Value, codec, field, field_of_key, fields, number_and_unit};
 use super::{KeysNow, Source, Unread, Values};
 use crate::catalog;
-use crate::config::{self, Encoder, ModelConfig, Task, Tower};
+use crate::config::{self, Encoder, ModelConfig, SharedBlocks, Task, Tower};
 #[cfg(any(target_arch = "wasm32", test))]
 use crate::{
     config::{TaskKind, TowerSizes},
@@ -79,10 +79,27 @@ fn sizes(config: &ModelConfig) -> String {
         Some(tower) => format!("{sizes}&{TOWER}={}", words_of_tower(tower)),
         None => sizes,
     };
-    match config.source {
+    let sizes = match config.source {
         Some(source) => format!("{sizes}&{SOURCE}={}", words_of_source(source)),
         None => sizes,
+    };
+    match config.shared {
+        Some(SharedBlocks { count, adapter_rank, adapts_attention }) => {
+            format!("{sizes}&{SHARED}={count}.{adapter_rank}.{}", u64::from(adapts_attention))
+        }
+        None => sizes,
     }
+}
+
+/// The key of blocks that layers share, likewise: how many, the rank of what layers add, and whether they add to attention.
+const SHARED: &str = "shared";
+
+#[cfg(any(target_arch = "wasm32", test))]
+fn read_shared(text: &str) -> Option<SharedBlocks> {
+    let words = text.split('&').find_map(|pair| pair.strip_prefix(SHARED)?.strip_prefix('='))?;
+    let mut sizes = words.split('.').map(str::parse::<u64>);
+    let mut next = || sizes.next()?.ok();
+    Some(SharedBlocks { count: next()?, adapter_rank: next()?, adapts_attention: next()? > 0 })
 }
 
 /// The key of an encoder beside a decoder, likewise.
@@ -193,8 +210,14 @@ fn shape(text: &str) -> ModelConfig {
         by_hand.set.insert(id, value);
     }
     by_hand.set.insert(FieldId::Sizes, Value::Flag(true));
-    let (encoder, tower, source) = (read_encoder(text), read_tower(text), read_source(text));
-    ModelConfig { encoder, tower, source, task: read_task(text), ..by_hand.config_of_sizes() }
+    ModelConfig {
+        encoder: read_encoder(text),
+        tower: read_tower(text),
+        source: read_source(text),
+        task: read_task(text),
+        shared: read_shared(text),
+        ..by_hand.config_of_sizes()
+    }
 }
 
 fn values<'a>(values: impl Iterator<Item = (&'a FieldId, &'a Value)>) -> String {

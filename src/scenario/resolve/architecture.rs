@@ -92,6 +92,7 @@ impl Scenario {
             encoder: None,
             tower: None,
             source: None,
+            shared: None,
             hybrid: self.hybrid(),
         }
     }

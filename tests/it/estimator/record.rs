@@ -59,10 +59,13 @@ fn over_state(mixer: &Mixer) -> f64 {
         MixerKind::Lfm2 | MixerKind::RgLru | MixerKind::Rwkv => (0.0, 0),
         MixerKind::Mlstm => (2.0, mixer.state_size),
         MixerKind::Minimax => (2.0, mixer.head_dim),
-        MixerKind::Qwen3Next | MixerKind::KimiLinear => (3.0, mixer.state_size),
-        MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba | MixerKind::Mamba2 | MixerKind::FalconH1 => {
-            (2.0, mixer.state_size)
-        }
+        MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole => (3.0, mixer.state_size),
+        MixerKind::Mamba
+        | MixerKind::Zamba
+        | MixerKind::FalconMamba
+        | MixerKind::Jamba
+        | MixerKind::Mamba2
+        | MixerKind::FalconH1 => (2.0, mixer.state_size),
     };
     2.0 * products * to_f64(mixer.inner() * width)
 }

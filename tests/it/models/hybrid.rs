@@ -191,7 +191,7 @@ fn requests_are_counted_by_bytes() {
 
 #[test]
 fn training_is_refused_with_a_way_out() {
-    let mut scenario = decode("v1&m=kimi-linear-48b&n=8").scenario;
+    let mut scenario = decode("v1&m=llama3-8b&n=8&kvs=from-16").scenario;
     let problems = scenario.resolve().expect_err("not modelled");
     let [problem] = problems.as_slice() else { return assert_eq!(problems.len(), 1) };
     assert_eq!(problem.field, FieldId::Mode);

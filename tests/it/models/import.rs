@@ -145,7 +145,9 @@ fn biases_and_windows_follow_the_file() {
 #[test]
 fn structures_that_are_not_modelled_are_named() {
     let cases = [
-        (r#"{"model_type":"zamba2","hidden_size":2560,"state_size":128}"#.to_owned(), "state-space"),
+        (r#"{"model_type":"zebra","hidden_size":2560,"state_size":128}"#.to_owned(), "state-space"),
+        (r#"{"model_type":"zamba2","hidden_size":2560,"tie_word_embeddings":false}"#.to_owned(), "an output head of its own"),
+        (r#"{"model_type":"bailing_hybrid","hidden_size":2560,"kda_safe_gate":false}"#.to_owned(), "decays without limits"),
         (r#"{"model_type":"zebra","mamba_d_state":16,"hidden_size":8}"#.to_owned(), "state-space layers (mamba_d_state)"),
         (r#"{"model_type":"zebra","hidden_size":8,"full_attention_interval":4}"#.to_owned(), "linear attention"),
         (r#"{"model_type":"nemotron_h","hidden_size":64,"hybrid_override_pattern":"M?"}"#.to_owned(), "the kind \"?\""),

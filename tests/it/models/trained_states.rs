@@ -27,6 +27,10 @@ const ROWS: &[&str] = &[
     include_str!("../../data/measured/jamba.jsonl"),
     include_str!("../../data/measured/minimax.jsonl"),
     include_str!("../../data/measured/lfm3.jsonl"),
+    include_str!("../../data/measured/kimi_linear.jsonl"),
+    include_str!("../../data/measured/bailing_hybrid.jsonl"),
+    include_str!("../../data/measured/zamba.jsonl"),
+    include_str!("../../data/measured/zamba2.jsonl"),
 ];
 
 fn rows(text: &str) -> impl Iterator<Item = Value> {
@@ -44,6 +48,11 @@ fn job(row: &Value, [tokens, sequences]: [u64; 2], edit: impl FnOnce(&mut headro
         (run.dispatch, run.stack) = (Dispatch::CpuTracker, support::eager());
         edit(run);
     })
+}
+
+/// Whether layers share a block.
+fn job_shares(row: &Value) -> bool {
+    headroom::import::config_json(&row["config"].to_string()).is_ok_and(|read| read.config.shared.is_some())
 }
 
 #[test]
@@ -71,7 +80,11 @@ fn memory_of_states_is_what_pytorch_measures() {
         let saved = after_forward[MemoryKind::Activation.index()];
         assert_eq!(saved.0, number(&row, "/measured/after_forward_bytes/act"), "saved activations of {}", row["id"]);
         let total: Bytes = peak.into_iter().sum();
-        assert_eq!(total.0, number(&row, "/measured/peak_bytes/total"), "peak of {} {}", row["model"], row["id"]);
+        let there = number(&row, "/measured/peak_bytes/total");
+        // transformers puts a checkpoint within that of a shared block, whose tensors lie in a circle: Python frees them when it looks.
+        let circles = run["recompute"] == "full" && job_shares(&row);
+        let most = if circles { there / 200 } else { 0 };
+        assert!(total.0.abs_diff(there) <= most, "peak of {} {}: {} against {there}", row["model"], row["id"], total.0);
         compared += 1;
     }
     assert!(compared > 50, "{compared}");

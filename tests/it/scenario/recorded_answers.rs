@@ -89,6 +89,7 @@ fn answers_stay_what_they_were() {
 /// Parts of links whose answers were recorded anew where they had moved, and why; CHANGELOG says so under *Estimates*.
 const RECORDED_ANEW: &[(&str, &str)] = &[
     ("&m=nemotron-h-8b&mt=nemotron-h&l=6", "modules with experts are known: training them is modelled"),
+    ("&m=kimi-linear-48b", "its training is modelled now; it was refused"),
     ("&m=qwen3.5-", "the vision tower of its file lies in memory, too"),
     ("&m=glm4.5", "modules of its own: the router's correction is a buffer in fp32 (23 kB); no longer assumed"),
     ("&m=glm4.6", "modules of its own: the router's correction is a buffer in fp32 (57 kB); no longer assumed"),
@@ -370,6 +371,12 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=minimax",
     "fam=lfm3",
     "fam=t5gemma",
+    "fam=zamba",
+    "fam=zamba2",
+    "mx=mamba-heads",
+    "mx=kda-whole",
+    "fam=kimi-linear",
+    "fam=bailing-hybrid",
     "mx=rg-lru",
     "mx=wkv",
     "mx=mlstm",

@@ -182,6 +182,12 @@ pub fn parameters(config: &ModelConfig) -> u64 {
         let (p, inputs) = (altup.hidden_size_per_layer_input, config.num_hidden_layers * altup.hidden_size_per_layer_input);
         total += inputs * (altup.vocab_size_per_layer_input + h) + p + 2 * (altup.num_inputs - 1) * h * h;
     }
+    if let Some(shared) = config.shared {
+        // Attention that reads twice the width, a gated feed-forward layer, and a norm before each.
+        let (heads, f) = (config.num_attention_heads + 2 * config.num_key_value_heads, config.intermediate_size);
+        let attention = config.head_dim * (2 * h * heads + h * config.num_attention_heads);
+        total += config.shared_blocks().min(shared.count) * (attention + 3 * h * f + 3 * norm);
+    }
     total += config.tower.as_ref().map_or(0, tower_parameters);
     if let Some(task) = config.task {
         // A decoder's matrix for whole texts has no bias.
@@ -207,6 +213,13 @@ fn tower_parameters(tower: &Tower) -> u64 {
 
 /// One layer: whichever of attention, state and feed-forward it has, with a norm for each half that is there.
 fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
+    if let (Some(shared), Some(hybrid)) = (config.shared, &config.hybrid) {
+        // A norm and a state; where a shared block stands before them, its output's matrix and what the layer adds to the block.
+        let (h, f, r) = (config.hidden_size, config.intermediate_size, shared.adapter_rank);
+        let own = norm + hybrid.mixer.as_ref().map_or(0, |mixer| mixer_parameters(h, mixer));
+        let adds = r * (h + 2 * f) + if shared.adapts_attention { 12 * r * h } else { 0 };
+        return own + if hybrid.attention_layers.contains(layer) { h * h + adds } else { 0 };
+    }
     let Some(hybrid) = &config.hybrid else {
         let counted = &config.family.modules().encoder;
         let attention = if counted.counts_attention { 0 } else { attention_parameters(config) };
@@ -275,11 +288,12 @@ fn mixer_parameters(h: u64, mixer: &Mixer) -> u64 {
     let (values, state) = (n * p, mixer.state_size);
     let keys = mixer.num_key_heads * state;
     match mixer.kind {
-        MixerKind::Mamba | MixerKind::FalconMamba => values * (3 * h + c + 2 * rank + 3 * state + 3),
+        MixerKind::Mamba | MixerKind::Zamba | MixerKind::FalconMamba => values * (3 * h + c + 2 * rank + 3 * state + 3),
         MixerKind::Jamba => values * (3 * h + c + 2 * rank + 3 * state + 3) + rank + 2 * state,
         MixerKind::Mamba2 => (3 * values + 2 * keys + n) * h + (values + 2 * keys) * (c + 1) + 3 * n + values,
         MixerKind::FalconH1 => (3 * values + 2 * keys + n) * h + (values + 2 * keys) * (c + 1) + 3 * n,
         MixerKind::Qwen3Next => (2 * keys + 3 * values + 2 * n) * h + (2 * keys + values) * c + 2 * n + p,
+        MixerKind::KimiWhole => (6 * values + n) * h + 3 * values * c + values + n + p,
         MixerKind::KimiLinear => (4 * values + n + 2 * p) * h + 2 * values * p + 3 * values * c + values + n + p,
         MixerKind::Minimax => 5 * values * h + values,
         MixerKind::RgLru => values * (3 * h + c + 2 * p + 6) + h,
@@ -332,7 +346,7 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
     total += match config.family.model_type() {
         // A gate for each column, or for each head; a norm of attention's output.
         "afmoe" | "muse_glimmer_text" => h * queries,
-        "laguna" | "step3p5" | "lfm3" => h * a,
+        "laguna" | "step3p5" | "lfm3" | "bailing_hybrid" => h * a,
         "bitnet" => queries,
         "diffllama" => 4 * config.head_dim,
         _ => 0,

@@ -73,6 +73,7 @@ impl Ends {
             chosen: None,
             no_biases: None,
             source: None,
+            before: None,
             layer: None,
         };
         let whole_rotary = whole.rotary.clone();

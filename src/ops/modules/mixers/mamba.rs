@@ -23,6 +23,8 @@ pub(in super::super) struct Mamba {
     wide: Param,
     /// Of steps, inputs and readouts.
     norms: Option<[Norm; 3]>,
+    /// Of steps, and the skipped values' scale.
+    vectors: [Param; 2],
     scan: TokenScan,
     output: Linear,
     forms: Forms,
@@ -80,10 +82,23 @@ impl Mamba {
             }
             _ => None,
         };
-        let scan = TokenScan::new(build, &sizes, mixer, [step, skip]);
+        let scan = TokenScan::new(build, inner, mixer);
         tape.at("Projection out of the state", source);
         let output = build.linear(("state output weight", None), (sizes.hidden, inner), build.shapes.hidden);
-        Self { input, convolution, decay, narrow, wide, norms, scan, output, forms, several: b.1 > 1, source }
+        Self {
+            input,
+            convolution,
+            decay,
+            narrow,
+            wide,
+            norms,
+            vectors: [step, skip],
+            scan,
+            output,
+            forms,
+            several: b.1 > 1,
+            source,
+        }
     }
 
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> Var<'t> {
@@ -106,7 +121,10 @@ impl Mamba {
         };
         let steps = { steps }.linear_by(&tape.weight(self.wide), self.forms.rows);
         let steps = steps.heads(self.forms.values, self.several).copy();
-        let scanned = self.scan.run(tape, [&values, &steps, &decay, &input, &readout, &gate]);
+        let scanned = {
+            let vectors = self.vectors.map(|vector| tape.read(vector).cast(FP32));
+            self.scan.run(tape, [&values, &steps, &decay, &input, &readout, &gate], vectors)
+        };
         tape.at("Projection out of the state", self.source);
         let rows = scanned.clone().cast_as(x.dtype(), "state output").merge(self.forms.rows, self.several);
         self.output.run(&rows)

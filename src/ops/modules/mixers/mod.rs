@@ -1,9 +1,12 @@
 //! States as transformers 5.23 trains them, where no kernel of another package takes its functions' place.
 
+mod by_heads;
+mod channel_rule;
 mod chunk_scan;
 mod delta;
 mod delta_rule;
 mod gated_norm;
+mod kimi;
 mod lightning;
 mod mamba;
 mod mamba2;
@@ -15,7 +18,9 @@ use super::Build;
 use super::state::State;
 use crate::config::{Mixer, MixerKind};
 use crate::ops::tape::{Tape, Var};
+use by_heads::ByHeads;
 use delta::Delta;
+use kimi::Kimi;
 use lightning::Lightning;
 use mamba::Mamba;
 use mamba2::Mamba2;
@@ -30,10 +35,14 @@ pub(super) enum Mixing {
     ShortConv(ShortConv),
     /// Linear attention by the gated delta rule.
     Delta(Box<Delta>),
+    /// Linear attention with a decay for every channel.
+    Kimi(Box<Kimi>),
     /// Linear attention in blocks of tokens.
     Lightning(Box<Lightning>),
     /// A state space for every channel.
     Mamba(Box<Mamba>),
+    /// A state space for every channel, by heads.
+    ByHeads(Box<ByHeads>),
     /// A state space for every head.
     Mamba2(Box<Mamba2>),
 }
@@ -49,7 +58,9 @@ impl Mixing {
             MixerKind::Mamba2 | MixerKind::FalconH1 => Self::Mamba2(Box::new(Mamba2::new(build, mixer))),
             MixerKind::Mamba | MixerKind::FalconMamba | MixerKind::Jamba => Self::Mamba(Box::new(Mamba::new(build, mixer))),
             MixerKind::Minimax => Self::Lightning(Box::new(Lightning::new(build, mixer))),
-            MixerKind::KimiLinear | MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => counted(),
+            MixerKind::Zamba => Self::ByHeads(Box::new(ByHeads::new(build, mixer))),
+            MixerKind::KimiLinear | MixerKind::KimiWhole => Self::Kimi(Box::new(Kimi::new(build, mixer))),
+            MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => counted(),
         }
     }
 
@@ -67,8 +78,10 @@ impl Mixing {
             }
             Self::ShortConv(layer) => Some(layer.run(tape, x)),
             Self::Delta(layer) => Some(layer.run(tape, x)),
+            Self::Kimi(layer) => Some(layer.run(tape, x)),
             Self::Lightning(layer) => Some(layer.run(tape, x, held)),
             Self::Mamba(layer) => Some(layer.run(tape, x)),
+            Self::ByHeads(layer) => Some(layer.run(tape, x)),
             Self::Mamba2(layer) => Some(layer.run(tape, x)),
         }
     }

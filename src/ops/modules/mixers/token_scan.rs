@@ -1,11 +1,10 @@
 //! A state for every channel, taken from token to token (`mamba_selective_scan` in `models/mamba/modeling_mamba.py`, the same in every
 //! family with Mamba's layers).
 
-use super::super::state::Sizes;
 use super::super::{Build, FP32};
 use super::turns::{more, turns};
 use crate::config::Mixer;
-use crate::ops::tape::{EXP, Form, Param, SILU, SOFTPLUS, Tape, Var};
+use crate::ops::tape::{EXP, Form, SILU, SOFTPLUS, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::units::DType;
 
@@ -15,8 +14,6 @@ pub(super) type Operands<'a, 't> = [&'a Var<'t>; 6];
 /// The scan over one layer's tokens.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TokenScan {
-    skip: Param,
-    step: Param,
     tokens: u64,
     forms: Forms,
 }
@@ -35,9 +32,10 @@ struct Forms {
 }
 
 impl TokenScan {
-    pub fn new(build: &Build<'_>, sizes: &Sizes, mixer: &Mixer, [step, skip]: [Param; 2]) -> Self {
+    /// A scan of so many channels.
+    pub fn new(build: &Build<'_>, inner: Dim, mixer: &Mixer) -> Self {
         let (b, s, tape) = (build.with.b(), build.with.s(), build.tape);
-        let (inner, state) = (sizes.inner, Dim("state_size", mixer.state_size));
+        let state = Dim("state_size", mixer.state_size);
         let forms = Forms {
             all: tape.form([b, inner, s, state]),
             values: tape.form([b, inner, s]),
@@ -45,14 +43,17 @@ impl TokenScan {
             readout: tape.form([b, state]),
             output: tape.form([b, inner]),
         };
-        Self { skip, step, tokens: s.1, forms }
+        Self { tokens: s.1, forms }
     }
 
-    /// The scan's gated output `[b, d, s]`.
-    pub fn run<'t>(&self, tape: &'t Tape, [values, steps, decay, input, readout, gate]: Operands<'_, 't>) -> Var<'t> {
+    /// The scan's gated output `[b, d, s]`, with the steps' bias and the scale of values that are skipped, both in fp32.
+    pub fn run<'t>(
+        &self,
+        tape: &'t Tape,
+        [values, steps, decay, input, readout, gate]: Operands<'_, 't>,
+        [bias, skip]: [Var<'t>; 2],
+    ) -> Var<'t> {
         let format = values.dtype();
-        let bias = tape.read(self.step).cast(FP32);
-        let skip = tape.read(self.skip).cast(FP32);
         let steps = { steps.clone().add(bias.clone().cast(steps.dtype())) };
         let steps = { steps }.apply(SOFTPLUS).named("steps");
         let decays = decay.clone().outer(steps.clone(), self.forms.all).apply(EXP).named("decays of all tokens");

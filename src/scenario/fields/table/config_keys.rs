@@ -342,4 +342,22 @@ fields! { $
     TaskWord("task-of", "task_of", "Task").text(20).of_file(),
     /// Numbers that the head gives for a text or a token.
     NumLabels("num-labels", "num_labels", "Classes").whole(1..=SIZE).step(1).of_file(),
+    /// Blocks of attention and feed-forward with weights of their own, which layers run in turn.
+    NumMemBlocks("num-mem-blocks", "num_mem_blocks", "Shared blocks").whole(1..=10_000).step(1).of_file(),
+    /// Rank of what each layer adds to the shared feed-forward layer.
+    AdapterRank("adapter-rank", "adapter_rank", "Rank of additions").whole(1..=SIZE).step(1).of_file(),
+    /// Each layer adds to queries, keys and values of the shared block, too.
+    AttentionAdapters("use-shared-attention-adapter", "use_shared_attention_adapter", "Additions to attention").flag().of_file(),
+    /// Queries and keys of shared blocks are rotated; no parameters.
+    UseMemRope("use-mem-rope", "use_mem_rope", "Rotary positions").flag().of_file(),
+    /// Heads that the state's channels are shared out among.
+    NMambaHeads("n-mamba-heads", "n_mamba_heads", "Heads of the state").whole(1..=SIZE).step(1).of_file(),
+    /// Groups that share the state's input and output.
+    MambaNgroups("mamba-ngroups", "mamba_ngroups", "Groups of its heads").whole(1..=SIZE).step(1).of_file(),
+    /// Layers of a group, the last of which has attention.
+    LayerGroupSize("layer-group-size", "layer_group_size", "Layers of a group").whole(1..=10_000).step(1).of_file(),
+    /// Decays of the state are kept within limits.
+    KdaSafeGate("kda-safe-gate", "kda_safe_gate", "Decays within limits").flag().of_file(),
+    /// Width of one head of attention.
+    AttentionHeadDim("attention-head-dim", "attention_head_dim", "Head size").whole(1..=SIZE).step(8).of_file(),
 }

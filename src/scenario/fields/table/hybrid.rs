@@ -41,6 +41,9 @@ fields! { $
             option("rg-lru", "Gated linear recurrence", "A state of every channel, in RecurrentGemma."),
             option("wkv", "Weighted sums", "Sums of every channel, in RWKV-4."),
             option("mlstm", "Matrix memory", "A matrix of every head, in xLSTM."),
+            option("kda-whole", "Delta attention of Ling",
+                "Linear attention with a decay for every channel, made by one matrix."),
+            option("mamba-heads", "Mamba by heads", "A state space for every channel, by heads."),
         ])
         .structure(|model| {
             mixer(model).map_or(Value::Choice("none"), |mixer| Value::choice(mixer.kind))

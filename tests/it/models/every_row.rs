@@ -1,0 +1,44 @@
+//! Every row of the catalog is answered in a while, and in little memory, however many layers of however many kinds it has.
+#![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
+
+use std::time::{Duration, Instant};
+
+use headroom::catalog;
+use headroom::scenario::{FieldId, Scenario, Value};
+
+/// The most that one answer may take where nothing is optimised and other tests run beside: some hundred times as much as a page takes.
+const MOST: Duration = Duration::from_secs(40);
+/// The most memory of the test's process, in KiB.
+const MEMORY: u64 = 3 << 20;
+
+/// The highest memory of this process in KiB, where the system tells it.
+fn highest() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[test]
+fn every_row_trains_in_a_while_and_in_little_memory() {
+    for row in catalog::models() {
+        // Layers that keep a state run loops over the text.
+        let long = row.config.mixer().map(|_| 1 << 20);
+        for tokens in [None, long] {
+            let mut scenario = Scenario::default();
+            scenario.set_model(row.id);
+            if let Some(tokens) = tokens {
+                scenario.set(FieldId::SeqLength, Value::Integer(tokens));
+            }
+            let begin = Instant::now();
+            // Some rows are served alone, which is an answer as well.
+            if let Ok(job) = scenario.resolve() {
+                let _ = headroom::estimator::estimate(&job);
+            }
+            let taken = begin.elapsed();
+            assert!(taken < MOST, "{} with {tokens:?} tokens: {taken:?}", row.id);
+        }
+    }
+    if let Some(highest) = highest() {
+        assert!(highest < MEMORY, "{highest} KiB");
+    }
+}
