@@ -20,7 +20,14 @@ use crate::import;
 use crate::scenario::later;
 
 /// Inputs that only a model with a vision tower is asked for.
-const OF_IMAGES: [FieldId; 4] = [FieldId::ImagesPerSequence, FieldId::ImageWidth, FieldId::ImageHeight, FieldId::FrozenTower];
+const OF_IMAGES: [FieldId; 6] = [
+    FieldId::ImagesPerSequence,
+    FieldId::ImageWidth,
+    FieldId::ImageHeight,
+    FieldId::FrozenTower,
+    FieldId::FewestPixels,
+    FieldId::MostPixels,
+];
 
 pub use reader::answer as read_keys;
 

@@ -374,7 +374,7 @@ impl Ends {
         let (mut images, mut unread) = (None, (0, 0));
         if let Some(sight) = &self.sight {
             let looked = sight.run(tape, embedded);
-            (embedded, images, unread) = (looked.embedded, Some(looked.tokens), looked.unread);
+            (embedded, images, unread) = (looked.embedded, looked.tokens, looked.unread);
             held.extend(looked.held);
         }
         if let Some(prompt) = &self.prompt {

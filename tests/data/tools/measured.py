@@ -16,10 +16,11 @@ os.environ["TRANSFORMERS_DISABLE_TORCH_CHECK"] = "1"
 
 sys.path.insert(0, sys.argv[1])
 import images, measure, torch, transformers
+from transformers import initialization
 from torch.distributed._tools import mod_tracker
 
 # Nobody looks at values, and drawing these reads some, which a fake tensor does not have.
-transformers.initialization.trunc_normal_ = lambda tensor, *args, **keys: tensor
+initialization.trunc_normal_ = lambda tensor, *args, **keys: tensor
 
 DEFAULT = dict(seq_length=512, micro_batch_size=1, precision="bf16", attention="flash", kernels="eager", recompute="none",
                optimizer="adamw", optimizer_implementation="fused", gradient_accumulation_steps=1)

@@ -25,7 +25,7 @@ fn number(row: &Value, path: &str) -> u64 {
 
 fn images(row: &Value) -> Images {
     let of = |key: &str| number(row, &format!("/run/{key}"));
-    Images { per_sequence: of("images_per_sequence"), width: of("image_width"), height: of("image_height") }
+    Images { per_sequence: of("images_per_sequence"), width: of("image_width"), height: of("image_height"), ..Images::NONE }
 }
 
 fn job(config: &Value, edit: impl FnOnce(&mut TrainingRun)) -> Job {
@@ -116,7 +116,7 @@ fn said(config: &Value, edit: impl FnOnce(&mut TrainingRun)) -> Vec<String> {
 #[test]
 fn images_that_are_not_modelled_are_refused_by_name() {
     let row = rows().next().expect("a row");
-    let some = Images { per_sequence: 2, width: 336, height: 336 };
+    let some = Images { per_sequence: 2, width: 336, height: 336, ..Images::NONE };
     let long = said(&row["config"], |run| (run.seq_length, run.images) = (20, some));
     assert_eq!(long, ["2 images become 16 tokens each, 32 together, which do not fit into 20 tokens"]);
     let texts = json!({"model_type": "llama", "hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 1,
@@ -137,7 +137,7 @@ fn images_that_are_not_modelled_are_refused_by_name() {
 fn an_image_of_llava_is_576_tokens_and_one_of_gemma_3_is_256() {
     let tokens = |config: Value| {
         let model = config_json(&config.to_string()).expect("a known model").config;
-        let seen = model.tower.expect("a tower").seen(Images { per_sequence: 1, width: 1000, height: 800 });
+        let seen = model.tower.expect("a tower").seen(Images { per_sequence: 1, width: 1000, height: 800, ..Images::NONE });
         seen.map(|seen| (seen.tokens, seen.pixels))
     };
     let llama = json!({"model_type": "llama"});

@@ -1,6 +1,7 @@
 //! A vision tower and its projector: as they lie in memory while no image is in the texts, when no gradient reaches them, and as they run
 //! where images are.
 
+mod packed;
 mod run;
 
 use super::{Build, FP32};

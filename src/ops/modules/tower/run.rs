@@ -2,8 +2,9 @@
 
 use std::cell::Cell;
 
+use super::packed::Packed;
 use super::{BESIDE, Laid, OPERATIONS};
-use crate::config::{Recompute, Tower, TowerLayer, TowerSize, TowerStep};
+use crate::config::{HiddenAct, Recompute, Tower, TowerLayer, TowerSize, TowerStep};
 use crate::ops::modules::attention_core::Core;
 use crate::ops::modules::mlp::Activation;
 use crate::ops::modules::norm::Norm;
@@ -16,19 +17,21 @@ use crate::units::DType;
 /// A tower and a projector that run.
 #[derive(Debug)]
 pub(in crate::ops::modules) struct Sight {
-    tower: Tower,
-    parts: Vec<Laid>,
+    pub(super) tower: Tower,
+    pub(super) parts: Vec<Laid>,
     /// Images of a micro-batch.
     images: Dim,
     /// The pixels that the processor makes.
     pixels: Form,
     held_pixels: Cell<Option<Kept>>,
     core: Core,
-    /// `[images, heads, patches, width]`.
+    /// `[images, heads, patches, width]`; of packed images those of one.
     heads: Form,
+    /// How images run that stand in one row.
+    pub(super) packed: Option<Packed>,
     several: bool,
     /// Patches in the tower's blocks.
-    rows: u64,
+    pub(super) rows: u64,
     /// No class token is joined to what the convolution makes.
     of_planes: bool,
     /// Blocks whose output the projector reads, or nothing else behind them.
@@ -37,9 +40,9 @@ pub(in crate::ops::modules) struct Sight {
     learns: bool,
     /// Frozen patches want a gradient, so that checkpointed blocks have one to hand on (`enable_input_require_grads`, which transformers'
     /// checkpointing calls for every model in a model).
-    wanting: bool,
+    pub(super) wanting: bool,
     /// Which tokens of the text are those of images, and one number.
-    text: [Form; 2],
+    pub(super) text: [Form; 2],
     /// The processor says of every token whether it is of an image.
     typed: bool,
 }
@@ -49,8 +52,8 @@ pub(in crate::ops::modules) struct Sight {
 pub(in crate::ops::modules) struct Looked<'t> {
     /// Embedded tokens, with those of the images.
     pub embedded: Var<'t>,
-    /// The tokens of the images, which the model's output holds.
-    pub tokens: Var<'t>,
+    /// The tokens of the images, where the model's output holds them.
+    pub tokens: Option<Var<'t>>,
     /// Tensors that `forward` holds until it returns.
     pub held: Vec<Var<'t>>,
     /// Nodes whose outputs nobody reads, and that go when `forward` returns.
@@ -58,10 +61,10 @@ pub(in crate::ops::modules) struct Looked<'t> {
 }
 
 /// The tensors that go from step to step.
-struct At<'t> {
-    x: Var<'t>,
-    rows: u64,
-    width: TowerSize,
+pub(super) struct At<'t> {
+    pub x: Var<'t>,
+    pub rows: u64,
+    pub width: TowerSize,
 }
 
 impl Sight {
@@ -72,22 +75,26 @@ impl Sight {
             return None;
         }
         let seen = tower.seen(with.images)?;
-        let images = Dim("images", with.images.per_sequence.saturating_mul(with.micro_batch_size));
+        let count = with.images.per_sequence.saturating_mul(with.micro_batch_size);
+        let packed = tower.packs().then(|| Packed::new(build, tower, (count, seen)));
+        // Images in one row are one.
+        let images = Dim("images", if packed.is_some() { 1 } else { count });
         let [width, height] = seen.pixels;
         let dim = |size: TowerSize| Dim(size.name(), sizes.get(size));
-        let rows = tower.rows();
-        let shape = [images, dim(TowerSize::Heads), Dim("patches", rows), Dim("vision head_dim", tower.head_width()?)];
+        let shape = [images, dim(TowerSize::Heads), Dim("patches", seen.rows), Dim("vision head_dim", tower.head_width()?)];
         let behind = if reads_a_block(&parts) { sizes.get(TowerSize::Behind) } else { 0 };
+        let pixels = [images, dim(TowerSize::Channels), Dim("height", height), Dim("width", width)];
         Some(Self {
             tower: *tower,
             images,
-            pixels: tape.form([images, dim(TowerSize::Channels), Dim("height", height), Dim("width", width)]),
+            pixels: packed.as_ref().map_or_else(|| tape.form(pixels), |packed| packed.pixels),
             held_pixels: Cell::default(),
             core: Core::of_tower(build, shape),
             heads: tape.form(shape),
             several: shape[1].1 > 1,
-            rows,
-            of_planes: rows == sizes.get(TowerSize::Patches),
+            rows: packed.as_ref().map_or(seen.rows, |packed| packed.rows),
+            packed,
+            of_planes: seen.rows == sizes.get(TowerSize::Patches),
             read: sizes.get(TowerSize::Layers).saturating_sub(behind),
             checkpoints: with.recompute == Recompute::Full,
             learns: !with.tuning.freezes_tower(),
@@ -116,8 +123,16 @@ impl Sight {
     pub fn inputs<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
         let pixels = tape.constant("pixels", self.pixels, FP32);
         self.held_pixels.set(Some(pixels.kept()));
+        if let Some(packed) = &self.packed {
+            return [pixels].into_iter().chain(packed.inputs(tape, self.text[0])).collect();
+        }
         let types = self.typed.then(|| tape.constant("kinds of tokens", self.text[0], DType::Int64));
         [pixels].into_iter().chain(types).collect()
+    }
+
+    /// The pixels, which lie there before forward.
+    pub(super) fn pixels<'t>(&self, tape: &'t Tape) -> Var<'t> {
+        self.held_pixels.get().map_or_else(|| tape.constant("pixels", self.pixels, FP32), |kept| tape.held(kept))
     }
 
     /// Embedded tokens with those of the images in their places.
@@ -129,9 +144,15 @@ impl Sight {
             (false, true) => [Factors::Once, Factors::Weights],
             (false, false) => [Factors::Alone; 2],
         };
-        tape.meets(Some((self.rows, of_attention)));
-        tape.sees_beside(BESIDE, self.rows);
+        let met = self.packed.as_ref().map_or(self.rows, |packed| packed.of_image);
+        tape.meets(Some((met, of_attention)));
+        tape.sees_beside(BESIDE, met);
         let factors = tape.multiplies(of_weights);
+        if let Some(packed) = &self.packed {
+            let looked = self.run_packed(tape, packed, embedded);
+            tape.multiplies(factors);
+            return looked;
+        }
         let mut held = Vec::with_capacity(4);
         let (read, last, unread) = self.look(tape);
         held.push(last);
@@ -158,13 +179,13 @@ impl Sight {
         let embedded = embedded.scattered(tokens.clone(), &mask);
         held.push(mask);
         held.extend(self.typed.then(|| tape.constant("images of tokens", self.text[0], DType::Int64)));
-        Looked { embedded, tokens, held, unread }
+        Looked { embedded, tokens: Some(tokens), held, unread }
     }
 
     /// The tower over all images: what the projector reads, what the tower ends in, and nodes whose outputs nobody reads.
     fn look<'t>(&self, tape: &'t Tape) -> (At<'t>, Var<'t>, (u32, u32)) {
         tape.at(OPERATIONS[0], sources::PYTORCH_AUTOGRAD);
-        let pixels = self.held_pixels.get().map_or_else(|| tape.constant("pixels", self.pixels, FP32), |kept| tape.held(kept));
+        let pixels = self.pixels(tape);
         let mut at = At { x: pixels, rows: 0, width: TowerSize::Hidden };
         let (mut read, mut unread) = (None, (0, 0));
         let of_block = reads_a_block(&self.parts);
@@ -193,16 +214,23 @@ impl Sight {
     }
 
     /// One block, checkpointed or not.
-    fn block<'t>(&self, tape: &'t Tape, (part, copy): (&Laid, u64), at: At<'t>) -> At<'t> {
+    pub(super) fn block<'t>(&self, tape: &'t Tape, (part, copy): (&Laid, u64), at: At<'t>) -> At<'t> {
         let At { x: input, rows, width } = at;
         let run = |tape: &'t Tape, x: &Var<'t>| self.again(tape, (part, copy), x);
-        let x = if self.checkpoints { tape.checkpoint(&input, &[], run) } else { run(tape, &input) };
+        if let Some(packed) = &self.packed {
+            packed.block.set(copy);
+        }
+        let beside = self.packed.as_ref().map_or_else(Vec::new, |packed| packed.tables(tape));
+        let x = if self.checkpoints { tape.checkpoint(&input, &beside, run) } else { run(tape, &input) };
         At { x, rows, width }
     }
 
     /// The modules of a block's copy on that input.
     fn again<'t>(&self, tape: &'t Tape, (part, copy): (&Laid, u64), x: &Var<'t>) -> Var<'t> {
         tape.means((part.from, part.to, part.behind(copy)));
+        if let Some(packed) = &self.packed {
+            packed.block.set(copy);
+        }
         let output = self.through(tape, part, At { x: x.clone(), rows: self.rows, width: TowerSize::Hidden });
         tape.means((0, 0, 0));
         output.x
@@ -218,7 +246,7 @@ impl Sight {
     }
 
     /// All steps of a part; probabilities are held to its end.
-    fn through<'t>(&self, tape: &'t Tape, part: &Laid, mut at: At<'t>) -> At<'t> {
+    pub(super) fn through<'t>(&self, tape: &'t Tape, part: &Laid, mut at: At<'t>) -> At<'t> {
         let _input = at.x.clone();
         let mut beside = None;
         for step in steps(part.layers) {
@@ -248,6 +276,13 @@ impl Sight {
                 let (x, weights) = self.attend(tape, part, (norm, matrices), (x, rows));
                 return (on(x), Some(weights).flatten());
             }
+            TowerStep::Packed { layer, .. } => self.packed_patches(tape, part, layer, x),
+            TowerStep::Joint { norm, matrices } => on(self.attend_jointly(tape, part, (norm, matrices), (x, rows))),
+            TowerStep::Windows { .. } => self.in_windows(tape, on(x)),
+            TowerStep::InOrder => self.in_order(tape, on(x)),
+            TowerStep::Gated { norm, matrices } => on(self.gated(tape, part, (norm, matrices), (x, rows))),
+            TowerStep::Gelu => on(Activation::of(HiddenAct::Gelu).run(&x)),
+            TowerStep::Merged => self.merged(tape, on(x)),
             TowerStep::FeedForward { norm, matrices } => on(self.feed(tape, part, (norm, matrices), (x, rows))),
             // A convolution's planes are seen as rows, and sums with them stay in that order; their gradients do not.
             TowerStep::OfBlock if self.of_planes => on(x.ordered(Order::Swapped)),
@@ -302,11 +337,11 @@ impl Sight {
         At { x: x.cast(format), rows, width }
     }
 
-    fn form(&self, tape: &Tape, rows: u64, width: TowerSize) -> Form {
+    pub(super) fn form(&self, tape: &Tape, rows: u64, width: TowerSize) -> Form {
         tape.form([self.images, Dim("patches", rows), Dim(width.name(), self.tower.sizes.get(width))])
     }
 
-    fn norm(&self, tape: &Tape, part: &Laid, (layer, rows): (u8, u64)) -> Option<Norm> {
+    pub(super) fn norm(&self, tape: &Tape, part: &Laid, (layer, rows): (u8, u64)) -> Option<Norm> {
         let (layer, param) = part.layer(layer)?;
         let bias = matches!(layer, TowerLayer::LayerNorm(_)).then_some(param + 1);
         Some(Norm::of_tower(param, bias, self.of_rows(tape, rows)))
@@ -345,7 +380,13 @@ impl Sight {
     }
 
     /// `x · Wᵀ`, and a bias.
-    fn linear<'t>(&self, tape: &'t Tape, layer: Option<(TowerLayer, Param)>, bias: Option<Param>, at: At<'t>) -> At<'t> {
+    pub(super) fn linear<'t>(
+        &self,
+        tape: &'t Tape,
+        layer: Option<(TowerLayer, Param)>,
+        bias: Option<Param>,
+        at: At<'t>,
+    ) -> At<'t> {
         let Some((layer, weight)) = layer else { return at };
         let (width, bias) = match layer {
             TowerLayer::Linear(_, _, output) => (output, Some(weight + 1)),
@@ -400,8 +441,8 @@ fn steps(layers: &'static [TowerLayer]) -> &'static [TowerStep] {
 }
 
 /// True if a part is the tower's blocks.
-fn attends(layer: &TowerLayer) -> bool {
-    let attends = |step: &TowerStep| matches!(step, TowerStep::Attention { .. });
+pub(super) fn attends(layer: &TowerLayer) -> bool {
+    let attends = |step: &TowerStep| matches!(step, TowerStep::Attention { .. } | TowerStep::Joint { .. });
     matches!(layer, TowerLayer::Runs(steps) if steps.iter().any(attends))
 }
 

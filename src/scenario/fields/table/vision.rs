@@ -309,4 +309,6 @@ fields! { $
     VisionConvolved("vision-config.conv-kernel-size", "vision_config.conv_kernel_size", "Vision or sound: places of convolutions").whole(1..=SIZE).step(1).of_file(),
     /// Layers of convolution in the vision tower.
     VisionConvolutions("vision-config.layer-types", "vision_config.layer_types", "Vision: layers of convolution").whole(0..=1024).step(1).of_file(),
+    /// Blocks of the vision tower that see the whole image, where the others see windows of it.
+    VisionFull("vision-config.fullatt-block-indexes", "vision_config.fullatt_block_indexes", "Vision: blocks that see all").layers().of_file(),
 }
