@@ -27,7 +27,7 @@ use super::adapter::{Past, Prefix, Prompt};
 use super::altup::{OfLayer, SharedKeys, Streams};
 use super::norm::Norm;
 use super::tables::Tables;
-use super::tower::Sight;
+use super::tower::{AroundBlocks, Sight};
 use super::{Build, FP32, Linear, Shapes, Split};
 use crate::config::{
     AttentionKernel, EmbeddingScale, Float8, Keys, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds, Recompute,
@@ -359,7 +359,7 @@ impl Ends {
     }
 
     /// Embedded tokens, and the tables of the step.
-    fn embedded<'t>(&self, tape: &'t Tape, ids: &Var<'t>) -> Embedded<'t> {
+    fn embedded<'t>(&self, tape: &'t Tape, ids: &Var<'t>, around: AroundBlocks<'_>) -> Embedded<'t> {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let whole = self.shapes.all_tokens.unwrap_or(self.shapes.hidden);
         let form = self.projections.map_or(whole, |[_, out]| out.form);
@@ -373,7 +373,7 @@ impl Ends {
         let mut held = Vec::with_capacity(4);
         let (mut images, mut unread) = (None, (0, 0));
         if let Some(sight) = &self.sight {
-            let looked = sight.run(tape, embedded);
+            let looked = sight.run(tape, embedded, around);
             (embedded, images, unread) = (looked.embedded, looked.tokens, looked.unread);
             held.extend(looked.held);
         }

@@ -194,7 +194,7 @@ impl State {
         let (rows, query_width, value_width) =
             (self.last(queries.form, 1), self.last(queries.form, 0), self.last(values.form, 0));
         let heads = self.elements(queries.form) / rows.saturating_mul(query_width).max(1);
-        let sight = |costs: &Costs| costs.beside.filter(|beside| beside.0 == self.layer).map_or(costs.sight, |beside| beside.1);
+        let sight = |costs: &Costs| costs.beside.filter(|beside| self.layer >= beside.0).map_or(costs.sight, |beside| beside.1);
         let (pairs, seq_length) = self.costs.as_deref().map_or((0, 0), sight);
         Core { heads, pairs, queries: rows, seq_length, query_width, value_width }
     }

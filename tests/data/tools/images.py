@@ -1,6 +1,7 @@
 """The images of a row's run, as the processors of transformers 5.23 hand them to a model, and its vision tower, frozen or not."""
 import torch
 from torch._subclasses import fake_tensor
+from torch.distributed._tools import mod_tracker
 from torch.utils._python_dispatch import _disable_current_modes
 from transformers.models.qwen2_5_vl import modeling_qwen2_5_vl
 
@@ -72,3 +73,20 @@ def prepare(model, run):
     """Takes the tower out of training where the run says so."""
     if run.get("freeze_vision_tower"):
         tower(model).requires_grad_(False)
+
+
+WITH_GRAPH = mod_tracker.register_multi_grad_hook
+
+
+def without_graph(tensors, called, mode="all"):
+    """`register_multi_grad_hook` whose hooks do not hold the graph. PyTorch's do, in a ring that nobody breaks where no gradient comes,
+    as behind the last block of a vision tower that nothing reads."""
+    left = [len(tensors) if mode == "all" else 1]
+
+    def come(gradient):
+        left[0] -= 1
+        if left[0] == 0:
+            called(gradient)
+
+    for tensor in tensors:
+        tensor.register_hook(come)

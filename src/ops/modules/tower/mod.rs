@@ -12,7 +12,10 @@ use crate::sources;
 use crate::units::DType;
 pub(super) use run::Sight;
 
-/// The layer of tape that a tower belongs to: it is no block, and no group of weights that forward gathers.
+/// Is told of every block of a tower, by its layer, before it runs, and behind it.
+pub(crate) type AroundBlocks<'a> = &'a dyn Fn(u16, bool);
+
+/// The layer of tape that a tower belongs to, beside its blocks, which have the layers behind it.
 pub(crate) const BESIDE: u16 = u16::MAX / 2;
 
 /// Operations of a vision tower.
@@ -104,6 +107,13 @@ fn declare_part(build: &Build<'_>, (op, part): (&'static str, &TowerPart), sizes
     let to = build.tape.parameters();
     for _ in 1..times {
         build.tape.repeat(from, to);
+    }
+    if part.layers.iter().any(run::attends) {
+        // Each block is a group of weights of its own.
+        (0..times).zip(1..).for_each(|(copy, tag)| {
+            let behind = u32::try_from(copy).unwrap_or(u32::MAX).saturating_mul(to - from);
+            build.tape.move_to(BESIDE + tag, (from + behind, to + behind));
+        });
     }
     Some(Laid { op, layers: part.layers, from, to, times })
 }

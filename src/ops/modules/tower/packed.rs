@@ -2,14 +2,14 @@
 
 use std::cell::Cell;
 
-use super::Laid;
 use super::run::{At, Looked, Sight, attends};
+use super::{AroundBlocks, Laid};
 use crate::config::{Seen, Tower, TowerLayer, TowerSize};
 use crate::ops::modules::attention_core::Core;
 use crate::ops::modules::mlp::Activation;
 use crate::ops::modules::rotary::rotated;
 use crate::ops::modules::{Build, FP32, Tables};
-use crate::ops::tape::{Form, Kept, Order, Tape, Var};
+use crate::ops::tape::{Form, Kept, Kind, Order, Tape, Var, When};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
@@ -58,6 +58,10 @@ pub(super) struct Packed {
     several: bool,
     /// The tables of the run at hand, which its blocks read: cosines, sines, where images end, and where windows do.
     tables: Cell<Option<[Kept; 4]>>,
+    /// Blocks are handed their tables in that format, where weights are gathered in another than they are kept in.
+    given: Option<DType>,
+    /// The block's own tables then.
+    own: Cell<Option<[Kept; 2]>>,
     /// The places of tokens in the order of windows.
     order: Cell<Option<Kept>>,
     /// Their places in the order of the image.
@@ -95,6 +99,8 @@ impl Packed {
             text: [tape.form([three, with.b(), with.s()]), tape.form([with.b()])],
             several: heads.1 > 1,
             tables: Cell::default(),
+            given: (with.parameter != with.made_in).then_some(with.parameter),
+            own: Cell::default(),
             order: Cell::default(),
             reversed: Cell::default(),
             moved: Cell::default(),
@@ -119,6 +125,21 @@ impl Packed {
 
     fn sees_all(&self, whole: u64) -> bool {
         u32::try_from(self.block.get()).is_ok_and(|block| whole.checked_shr(block).unwrap_or(0) & 1 == 1)
+    }
+
+    /// Begins a block, which is handed tables of its own where their format is another; the root's hook casts what it hands on.
+    pub fn begins(&self, tape: &Tape) {
+        let tables = self.tables(tape);
+        let (Some(format), [cos, sin, ..]) = (self.given, tables.as_slice()) else { return };
+        let of_block = [(cos, "cosines of the block"), (sin, "sines of the block")];
+        self.own.set(Some(of_block.map(|(table, name)| table.clone().cast_as(format, name).kept())));
+    }
+
+    /// Ends it.
+    pub fn ends(&self, tape: &Tape) {
+        for kept in self.own.take().into_iter().flatten() {
+            tape.let_go(kept);
+        }
     }
 
     /// The tables that the block at hand reads.
@@ -169,9 +190,11 @@ impl Packed {
     fn turned<'t>(&self, tape: &'t Tape, (q, k): (Var<'t>, Var<'t>)) -> (Var<'t>, Var<'t>) {
         let tables = self.tables(tape);
         let [cos, sin, ..] = tables.as_slice() else { return (q, k) };
+        let own = self.own.get().map(|own| own.map(|table| tape.held(table).cast_as(FP32, "tables in fp32")));
+        let [cos, sin] = own.unwrap_or_else(|| [cos.clone(), sin.clone()]);
         let format = q.dtype();
         let wide = [q, k].map(|x| x.cast_as(FP32, "heads in fp32"));
-        let [q, k] = wide.each_ref().map(|x| rotated(x, (cos, sin), self.queries[1]));
+        let [q, k] = wide.each_ref().map(|x| rotated(x, (&cos, &sin), self.queries[1]));
         let q = { q }.cast_as(format, "queries");
         (q, { k }.cast_as(format, "keys"))
     }
@@ -217,18 +240,23 @@ impl Chunks {
 
 impl Sight {
     /// Embedded tokens with those of packed images in their places (`get_image_features` and `forward` of `Qwen2VLModel`).
-    pub(super) fn run_packed<'t>(&self, tape: &'t Tape, packed: &Packed, embedded: Var<'t>) -> Looked<'t> {
+    pub(super) fn run_packed<'t>(
+        &self,
+        tape: &'t Tape,
+        packed: &Packed,
+        embedded: Var<'t>,
+        around: AroundBlocks<'_>,
+    ) -> Looked<'t> {
         tape.at(super::OPERATIONS[0], sources::PYTORCH_AUTOGRAD);
         let mut held = Vec::with_capacity(8);
         let (tokens, last) = {
             let pixels = self.pixels(tape);
             let format = self.format(tape).unwrap_or(FP32);
             let pixels = pixels.cast_as(format, "pixels");
-            self.through_tower(tape, packed, pixels.clone())
+            self.through_tower(tape, packed, pixels.clone(), around)
         };
         packed.let_go_of_tables(tape);
         tape.meets(None);
-        tape.begin(crate::ops::tape::When::Forward, 0, crate::ops::tape::Kind::Activation);
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let form = tokens.form();
         let joined = tokens.clone().listed(form);
@@ -243,11 +271,18 @@ impl Sight {
         if let Some(before) = packed.moved.replace(Some(moved.kept())) {
             tape.let_go(before);
         }
+        tape.begin(When::Forward, 0, Kind::Activation);
         Looked { embedded, tokens: None, held, unread: (0, 0) }
     }
 
     /// The tower's `forward`: tokens of the text, and what its blocks end in.
-    fn through_tower<'t>(&self, tape: &'t Tape, packed: &Packed, pixels: Var<'t>) -> (Var<'t>, Var<'t>) {
+    fn through_tower<'t>(
+        &self,
+        tape: &'t Tape,
+        packed: &Packed,
+        pixels: Var<'t>,
+        around: AroundBlocks<'_>,
+    ) -> (Var<'t>, Var<'t>) {
         let places = tape.constant("places of patches", packed.places[0], DType::Int64);
         // Whole numbers of 32 bits.
         let ends = tape.constant("ends of images", packed.whole.ends, FP32);
@@ -264,7 +299,7 @@ impl Sight {
                 packed.make_tables(tape, &places, [&ends, windows.as_ref().unwrap_or(&ends)]);
             }
             for copy in 0..part.times {
-                at = if is_blocks { self.block(tape, (part, copy), at) } else { self.through(tape, part, at) };
+                at = if is_blocks { self.block(tape, (part, copy), at, around) } else { self.through(tape, part, at) };
             }
             if is_blocks {
                 last = Some(at.x.clone());

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::packed::Packed;
-use super::{BESIDE, Laid, OPERATIONS};
+use super::{AroundBlocks, BESIDE, Laid, OPERATIONS};
 use crate::config::{HiddenAct, Recompute, Tower, TowerLayer, TowerSize, TowerStep};
 use crate::ops::modules::attention_core::Core;
 use crate::ops::modules::mlp::Activation;
@@ -136,7 +136,7 @@ impl Sight {
     }
 
     /// Embedded tokens with those of the images in their places.
-    pub fn run<'t>(&self, tape: &'t Tape, embedded: Var<'t>) -> Looked<'t> {
+    pub fn run<'t>(&self, tape: &'t Tape, embedded: Var<'t>, around: AroundBlocks<'_>) -> Looked<'t> {
         tape.begin(When::Forward, BESIDE, Kind::Activation);
         // Gradients go through a frozen tower where its patches want one.
         let [of_weights, of_attention] = match (self.learns, self.wanting) {
@@ -149,12 +149,12 @@ impl Sight {
         tape.sees_beside(BESIDE, met);
         let factors = tape.multiplies(of_weights);
         if let Some(packed) = &self.packed {
-            let looked = self.run_packed(tape, packed, embedded);
+            let looked = self.run_packed(tape, packed, embedded, around);
             tape.multiplies(factors);
             return looked;
         }
         let mut held = Vec::with_capacity(4);
-        let (read, last, unread) = self.look(tape);
+        let (read, last, unread) = self.look(tape, around);
         held.push(last);
         tape.multiplies(factors);
         tape.at(OPERATIONS[1], sources::PYTORCH_AUTOGRAD);
@@ -171,7 +171,6 @@ impl Sight {
         }
         held.push(made.unwrap_or_else(|| at.x.clone()));
         tape.meets(None);
-        tape.begin(When::Forward, 0, Kind::Activation);
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let tokens = at.x.cast(embedded.dtype()).named("tokens of images");
         let mask = tape.constant("places of images", self.text[0], DType::Mask);
@@ -179,11 +178,12 @@ impl Sight {
         let embedded = embedded.scattered(tokens.clone(), &mask);
         held.push(mask);
         held.extend(self.typed.then(|| tape.constant("images of tokens", self.text[0], DType::Int64)));
+        tape.begin(When::Forward, 0, Kind::Activation);
         Looked { embedded, tokens: Some(tokens), held, unread }
     }
 
     /// The tower over all images: what the projector reads, what the tower ends in, and nodes whose outputs nobody reads.
-    fn look<'t>(&self, tape: &'t Tape) -> (At<'t>, Var<'t>, (u32, u32)) {
+    fn look<'t>(&self, tape: &'t Tape, around: AroundBlocks<'_>) -> (At<'t>, Var<'t>, (u32, u32)) {
         tape.at(OPERATIONS[0], sources::PYTORCH_AUTOGRAD);
         let pixels = self.pixels(tape);
         let mut at = At { x: pixels, rows: 0, width: TowerSize::Hidden };
@@ -198,7 +198,7 @@ impl Sight {
                     tape.multiplies(Factors::Alone);
                     tape.meets(Some((self.rows, Factors::Alone)));
                 }
-                at = if is_blocks { self.block(tape, (part, copy), at) } else { self.through(tape, part, at) };
+                at = if is_blocks { self.block(tape, (part, copy), at, around) } else { self.through(tape, part, at) };
             }
             if of_block && is_blocks && read.is_none() {
                 read = Some(At { x: at.x.clone(), ..at });
@@ -214,14 +214,19 @@ impl Sight {
     }
 
     /// One block, checkpointed or not.
-    pub(super) fn block<'t>(&self, tape: &'t Tape, (part, copy): (&Laid, u64), at: At<'t>) -> At<'t> {
+    pub(super) fn block<'t>(&self, tape: &'t Tape, (part, copy): (&Laid, u64), at: At<'t>, around: AroundBlocks<'_>) -> At<'t> {
         let At { x: input, rows, width } = at;
         let run = |tape: &'t Tape, x: &Var<'t>| self.again(tape, (part, copy), x);
         if let Some(packed) = &self.packed {
             packed.block.set(copy);
         }
         let beside = self.packed.as_ref().map_or_else(Vec::new, |packed| packed.tables(tape));
+        let layer = u16::try_from(copy).unwrap_or(u16::MAX / 4).saturating_add(BESIDE + 1);
+        tape.begin(When::Forward, layer, Kind::Activation);
+        around(layer, true);
         let x = if self.checkpoints { tape.checkpoint(&input, &beside, run) } else { run(tape, &input) };
+        around(layer, false);
+        tape.begin(When::Forward, BESIDE, Kind::Activation);
         At { x, rows, width }
     }
 
@@ -230,8 +235,12 @@ impl Sight {
         tape.means((part.from, part.to, part.behind(copy)));
         if let Some(packed) = &self.packed {
             packed.block.set(copy);
+            packed.begins(tape);
         }
         let output = self.through(tape, part, At { x: x.clone(), rows: self.rows, width: TowerSize::Hidden });
+        if let Some(packed) = &self.packed {
+            packed.ends(tape);
+        }
         tape.means((0, 0, 0));
         output.x
     }
