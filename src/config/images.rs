@@ -38,6 +38,9 @@ pub enum TowerStep {
         layer: u8,
         /// The fewest and the most pixels of an image, as the processors' files of published models say.
         limits: [u64; 2],
+        /// Checkpointing asks a gradient of them, where the tower is frozen (`enable_input_require_grads`, which finds them by the name
+        /// that the class gives its `_input_embed_layer`).
+        wanted: bool,
     },
     /// A learned token stands before the patches.
     ClassToken(u8),
@@ -54,6 +57,8 @@ pub enum TowerStep {
         /// Queries, keys, values, and the output.
         matrices: [u8; 4],
     },
+    /// Learned positions of a square, as they lie between places of an image of any form, are added.
+    Interpolated(u8),
     /// Attention of a normed input that turns queries and keys by the place of their patch, added to it; each image by itself.
     Joint {
         /// The norm.
@@ -173,6 +178,7 @@ impl Tower {
                     | TowerStep::Norm(_)
                     | TowerStep::NormOfFirst(_)
                     | TowerStep::Attention { .. }
+                    | TowerStep::Interpolated(_)
                     | TowerStep::Joint { .. }
                     | TowerStep::Windows { .. }
                     | TowerStep::InOrder

@@ -35,7 +35,10 @@ pub const TOWER: TowerSpec = TowerSpec {
                 times: One,
                 layers: &[
                     Matrix("patch embedding", Patch, Hidden),
-                    Runs(&[Step::Packed { layer: 0, limits: LIMITS }, Step::Windows { side: WINDOW, whole: WHOLE }]),
+                    Runs(&[
+                        Step::Packed { layer: 0, limits: LIMITS, wanted: true },
+                        Step::Windows { side: WINDOW, whole: WHOLE },
+                    ]),
                 ],
             },
             TowerPart {

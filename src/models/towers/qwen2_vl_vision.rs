@@ -26,7 +26,10 @@ pub const TOWER: TowerSpec = TowerSpec {
         parts: &[
             TowerPart {
                 times: One,
-                layers: &[Matrix("patch embedding", Patch, Hidden), Runs(&[Step::Packed { layer: 0, limits: LIMITS }])],
+                layers: &[
+                    Matrix("patch embedding", Patch, Hidden),
+                    Runs(&[Step::Packed { layer: 0, limits: LIMITS, wanted: true }]),
+                ],
             },
             JOINT_BLOCKS,
             TowerPart { times: One, layers: &[LayerNorm(Hidden), Runs(&[Step::Norm(0), Step::Merged])] },

@@ -382,6 +382,7 @@ impl Ends {
         }
         let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
         let counts = !matches!(self.modules.position_ids, PositionIds::Nowhere | PositionIds::Untold);
+        let counts = counts && !self.sight.as_ref().is_some_and(Sight::counts_by_images);
         let positions = ((beside || !self.alibi) && !self.own_model && counts).then(|| self.positions(tape));
         let places = self.places(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {

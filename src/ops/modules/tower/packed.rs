@@ -65,6 +65,10 @@ pub(super) struct Packed {
     own: Cell<Option<[Kept; 2]>>,
     /// The places of tokens in the order of windows.
     order: Cell<Option<Kept>>,
+    /// Rows of a table of positions by patch: which, and how much of each; their embeddings, and the sum of these.
+    taps: [Form; 3],
+    /// Which rows, how much of each, and the sum in fp32, which the tower's `forward` holds.
+    between: Cell<Option<[Kept; 3]>>,
     /// Their places in the order of the image.
     reversed: Cell<Option<Kept>>,
     /// How far the text's positions lie behind its tokens, which the model keeps until the next run.
@@ -104,6 +108,11 @@ impl Packed {
             own: Cell::default(),
             order: Cell::default(),
             reversed: Cell::default(),
+            taps: {
+                let (four, hidden) = (Dim("taps", 4), size(TowerSize::Hidden));
+                [tape.form([rows, four]), tape.form([rows, four, hidden]), tape.form([one, rows, hidden])]
+            },
+            between: Cell::default(),
             moved: Cell::default(),
         }
     }
@@ -182,7 +191,9 @@ impl Packed {
 
     /// The tables go with the tower's `forward`, as far as no checkpoint holds them.
     fn let_go_of_tables(&self, tape: &Tape) {
-        for kept in self.tables.get().into_iter().flatten().chain(self.order.get()).chain(self.reversed.get()) {
+        let others = [self.order.get(), self.reversed.get()].into_iter().flatten();
+        let held = self.tables.get().into_iter().flatten().chain(self.between.get().into_iter().flatten());
+        for kept in held.chain(others) {
             tape.let_go(kept);
         }
     }
@@ -347,6 +358,20 @@ impl Sight {
         let merge = self.tower.sizes.get(TowerSize::Merge).max(1);
         let (rows, width) = (rows / merge.saturating_mul(merge), TowerSize::Merged);
         At { x: x.view(self.form(tape, rows, width)), rows, width }
+    }
+
+    /// Rows of a table around the place of each patch, by how near they are, added to it.
+    pub(super) fn interpolated<'t>(&self, tape: &'t Tape, part: &Laid, layer: u8, x: Var<'t>) -> Var<'t> {
+        let (Some((_, table)), Some(packed)) = (part.layer(layer), &self.packed) else { return x };
+        let [taps, embedded, sums] = packed.taps;
+        let places = tape.constant("rows of positions", taps, DType::Int64);
+        let weights = tape.constant("nearness of rows", taps, FP32);
+        let embedded = tape.embedding(places.clone(), table, embedded);
+        let product = embedded.mul(weights.clone());
+        let between = { product }.sum(sums).named("positions between rows");
+        packed.between.set(Some([places.kept(), weights.kept(), between.kept()]));
+        let between = between.cast(x.dtype());
+        x.add(between).named("embedded patches")
     }
 
     /// Patches in the order of windows, by squares that become one token.

@@ -98,7 +98,7 @@ impl Sight {
             read: sizes.get(TowerSize::Layers).saturating_sub(behind),
             checkpoints: with.recompute == Recompute::Full,
             learns: !with.tuning.freezes_tower(),
-            wanting: with.tuning.freezes_tower() && with.recompute == Recompute::Full,
+            wanting: with.tuning.freezes_tower() && with.recompute == Recompute::Full && parts.iter().all(are_wanted),
             text: [build.shapes.tokens, build.shapes.scalar],
             typed: parts.iter().flat_map(|part| steps(part.layers)).any(|step| *step == TowerStep::Typed),
             parts,
@@ -133,6 +133,11 @@ impl Sight {
     /// The pixels, which lie there before forward.
     pub(super) fn pixels<'t>(&self, tape: &'t Tape) -> Var<'t> {
         self.held_pixels.get().map_or_else(|| tape.constant("pixels", self.pixels, FP32), |kept| tape.held(kept))
+    }
+
+    /// True if the positions of texts follow from the images in them, so that blocks are handed none that are counted.
+    pub const fn counts_by_images(&self) -> bool {
+        self.packed.is_some()
     }
 
     /// Embedded tokens with those of the images in their places.
@@ -287,6 +292,7 @@ impl Sight {
             }
             TowerStep::Packed { layer, .. } => self.packed_patches(tape, part, layer, x),
             TowerStep::Joint { norm, matrices } => on(self.attend_jointly(tape, part, (norm, matrices), (x, rows))),
+            TowerStep::Interpolated(layer) => on(self.interpolated(tape, part, layer, x)),
             TowerStep::Windows { .. } => self.in_windows(tape, on(x)),
             TowerStep::InOrder => self.in_order(tape, on(x)),
             TowerStep::Gated { norm, matrices } => on(self.gated(tape, part, (norm, matrices), (x, rows))),
@@ -453,6 +459,11 @@ fn steps(layers: &'static [TowerLayer]) -> &'static [TowerStep] {
 pub(super) fn attends(layer: &TowerLayer) -> bool {
     let attends = |step: &TowerStep| matches!(step, TowerStep::Attention { .. } | TowerStep::Joint { .. });
     matches!(layer, TowerLayer::Runs(steps) if steps.iter().any(attends))
+}
+
+/// True unless checkpointing finds no patches that it asks a gradient of.
+fn are_wanted(part: &Laid) -> bool {
+    !steps(part.layers).iter().any(|step| matches!(step, TowerStep::Packed { wanted: false, .. }))
 }
 
 /// True if the projector reads the output of a block.
