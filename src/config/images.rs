@@ -32,6 +32,8 @@ impl Images {
 pub enum TowerStep {
     /// Images of the tower's own size become patches, by a convolution.
     Patches(u8),
+    /// No images come in, but sound, of which the run is not described.
+    Heard,
     /// Images are resized in proportion; the patches of all of them, which the processor has cut out, stand in one row.
     Packed {
         /// The convolution, or the matrix.
@@ -161,6 +163,7 @@ impl Tower {
                         seen.rows = seen.pixels.iter().map(|length| length / side).product();
                         seen.rows
                     }
+                    TowerStep::Heard => return None,
                     TowerStep::ClassToken(_) => {
                         seen.rows = seen.rows.saturating_add(1);
                         seen.tokens.saturating_add(1)
@@ -204,6 +207,12 @@ impl Tower {
     /// The steps of all parts.
     fn steps(&self) -> impl Iterator<Item = &'static TowerStep> + use<'_> {
         self.parts().flat_map(|part| part.steps().unwrap_or(&[]))
+    }
+
+    /// True of a tower for sound.
+    pub fn hears(&self) -> bool {
+        let mut steps = self.modules.parts.iter().flat_map(|part| part.steps().unwrap_or(&[]));
+        steps.any(|step| *step == TowerStep::Heard)
     }
 
     /// True if the tower's images stand in one row.

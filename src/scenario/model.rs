@@ -112,7 +112,7 @@ impl Scenario {
                 self.is_set(id) || field(id).group == Group::Architecture
             }
             FieldDefault::OfModel(_) | FieldDefault::OfFile => self.keys_now().value(id).is_some() || self.is_set(id),
-            _ if OF_IMAGES.contains(&id) => self.is_set(id) || self.shape().tower.is_some(),
+            _ if OF_IMAGES.contains(&id) => self.is_set(id) || self.shape().tower.is_some_and(|tower| !tower.hears()),
             _ if id == FieldId::Sizes => self.reads_keys() || !self.is_pasted(),
             _ => true,
         }

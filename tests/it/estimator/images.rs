@@ -10,6 +10,7 @@ use headroom::config::{
 use headroom::estimator::{MemoryKind, estimate, measured};
 use headroom::import::config_json;
 use headroom::ops;
+use headroom::planner::{Change, fixes, gpu_count};
 use headroom::scenario::codec::decode;
 use headroom::units::Bytes;
 use serde_json::{Value, json};
@@ -122,18 +123,21 @@ fn images_become_as_many_tokens_as_their_processors_say() {
 /// Other limits than the published models' are an input.
 #[test]
 fn an_image_has_as_many_tokens_as_its_limits_leave() {
-    let tower = config_json(&json!({"model_type": "qwen2_5_vl"}).to_string()).expect("a known model").config.tower;
+    let tower = config_json(&json!({"model_type": "qwen2_5_vl", "vision_config": {}, "text_config": {}}).to_string())
+        .expect("a known model")
+        .config
+        .tower;
     let of = |limits| tower.expect("a tower").seen(Images { per_sequence: 1, width: 4000, height: 3000, limits });
-    assert_eq!(of([0, 0]).map(|seen| seen.tokens), Some(15_265));
+    assert_eq!(of([0, 0]).map(|seen| seen.tokens), Some(15_301));
     assert!(of([0, 28 * 28 * 1280]).is_some_and(|seen| seen.tokens <= 1280 && seen.tokens > 1200));
-    assert_eq!(of([0, 28 * 28 * 1280]).map(|seen| seen.pixels), Some([1148, 868]));
+    assert_eq!(of([0, 28 * 28 * 1280]).map(|seen| seen.pixels), Some([1148, 840]));
 }
 
 /// What the page begins with takes images, with FSDP2 and fused kernels.
 #[test]
 fn a_first_image_is_answered_at_once() {
     for link in ["v1&m=llava-1.5-7b&im=1", "v1&m=gemma3-4b-vision&im=1", "v1&m=qwen2.5-vl-7b&im=1"] {
-        let job = decode(link).scenario.job().expect("a job");
+        let job = decode(link).scenario.resolve().expect("a job");
         assert_eq!(headroom::estimator::blockers(&job), [], "{link}");
     }
 }
@@ -217,6 +221,37 @@ fn an_image_of_llava_is_576_tokens_and_one_of_gemma_3_is_256() {
     let gemma = json!({"model_type": "gemma3_text", "hidden_size": 2560});
     let gemma = json!({"model_type": "gemma3", "text_config": gemma, "vision_config": siglip, "mm_tokens_per_image": 256});
     assert_eq!(tokens(gemma), Some((256, [896, 896])));
+}
+
+/// One click leads from images that are refused to an answer: fewer where their tokens do not fit, or none.
+#[test]
+fn refused_images_have_a_way_out() {
+    let offered = |config: &Value, edit: &dyn Fn(&mut TrainingRun)| {
+        let job = job(config, edit);
+        let (current, count) = (estimate(&job), gpu_count(&job, headroom::units::MemoryUnit::Gib));
+        assert!(!current.blockers.is_empty());
+        fixes(&job, &current, &count).into_iter().map(|fix| (fix.change, fix.title)).collect::<Vec<_>>()
+    };
+    let row = rows().next().expect("a row");
+    let some = |per_sequence| Images { per_sequence, width: 336, height: 336, ..Images::NONE };
+    let many = offered(&row["config"], &|run| (run.seq_length, run.images) = (60, some(5)));
+    assert_eq!(many.first(), Some(&(Change::Images(3), "3 images per sequence".to_owned())), "{many:?}");
+    let compiled =
+        offered(&row["config"], &|run| (run.seq_length, run.images, run.recompute) = (512, some(2), Recompute::Selective));
+    assert!(compiled.contains(&(Change::Images(0), "Texts alone".to_owned())), "{compiled:?}");
+}
+
+/// A tower for sound is called by what it is, and images are not asked for.
+#[test]
+fn a_tower_for_sound_is_an_audio_tower() {
+    let texts = json!({"model_type": "llama"});
+    let config = json!({"model_type": "voxtral", "text_config": texts, "audio_config": {"model_type": "voxtral_encoder"}});
+    let model = config_json(&config.to_string()).expect("a known model").config;
+    let list = ops::lower(&ops::lowering(&support::training_job(&model, ParallelLayout::SINGLE, |_| {})));
+    let names: Vec<&str> = list.embedding.iter().map(|op| op.name).collect();
+    assert!(names.contains(&"Audio tower") && !names.contains(&"Vision tower"), "{names:?}");
+    let image = Images { per_sequence: 1, width: 336, height: 336, ..Images::NONE };
+    assert_eq!(model.tower.and_then(|tower| tower.seen(image)), None);
 }
 
 /// A server's tower works over the images of one prompt; where that is more than a block of the text, it is what is counted.
