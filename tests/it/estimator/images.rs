@@ -123,10 +123,12 @@ fn images_become_as_many_tokens_as_their_processors_say() {
 /// Other limits than the published models' are an input.
 #[test]
 fn an_image_has_as_many_tokens_as_its_limits_leave() {
-    let tower = config_json(&json!({"model_type": "qwen2_5_vl", "vision_config": {}, "text_config": {}}).to_string())
-        .expect("a known model")
-        .config
-        .tower;
+    let tower = config_json(
+        &json!({"model_type": "qwen2_5_vl", "vision_config": {}, "text_config": {"model_type": "qwen2_5_vl_text"}}).to_string(),
+    )
+    .expect("a known model")
+    .config
+    .tower;
     let of = |limits| tower.expect("a tower").seen(Images { per_sequence: 1, width: 4000, height: 3000, limits });
     assert_eq!(of([0, 0]).map(|seen| seen.tokens), Some(15_301));
     assert!(of([0, 28 * 28 * 1280]).is_some_and(|seen| seen.tokens <= 1280 && seen.tokens > 1200));
