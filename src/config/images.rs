@@ -4,6 +4,10 @@
 
 use super::family::HiddenAct;
 use super::tower::{Tower, TowerLayer, TowerPart, TowerSize};
+use crate::units::{ceil_u64, to_f64};
+
+/// How many times as long as wide, or as wide as long, an image is at most.
+const MOST_TIMES_AS_LONG: u64 = 200;
 
 /// The images of every sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -14,11 +18,13 @@ pub struct Images {
     pub width: u64,
     /// Their height in pixels, likewise.
     pub height: u64,
+    /// The fewest and the most pixels that the processor leaves of one that it resizes in proportion; 0: as the model's own says.
+    pub limits: [u64; 2],
 }
 
 impl Images {
     /// Texts alone.
-    pub const NONE: Self = Self { per_sequence: 0, width: 0, height: 0 };
+    pub const NONE: Self = Self { per_sequence: 0, width: 0, height: 0, limits: [0; 2] };
 }
 
 /// A step of a tower or of a projector. Numbers are places of layers in the part that the step belongs to.
@@ -26,6 +32,18 @@ impl Images {
 pub enum TowerStep {
     /// Images of the tower's own size become patches, by a convolution.
     Patches(u8),
+    /// No images come in, but sound, of which the run is not described.
+    Heard,
+    /// Images are resized in proportion; the patches of all of them, which the processor has cut out, stand in one row.
+    Packed {
+        /// The convolution, or the matrix.
+        layer: u8,
+        /// The fewest and the most pixels of an image, as the processors' files of published models say.
+        limits: [u64; 2],
+        /// Checkpointing asks a gradient of them, where the tower is frozen (`enable_input_require_grads`, which finds them by the name
+        /// that the class gives its `_input_embed_layer`).
+        wanted: bool,
+    },
     /// A learned token stands before the patches.
     ClassToken(u8),
     /// Learned positions are added.
@@ -40,6 +58,31 @@ pub enum TowerStep {
         norm: u8,
         /// Queries, keys, values, and the output.
         matrices: [u8; 4],
+    },
+    /// Learned positions of a square, as they lie between places of an image of any form, are added.
+    Interpolated(u8),
+    /// Attention of a normed input that turns queries and keys by the place of their patch, added to it; each image by itself.
+    Joint {
+        /// The norm.
+        norm: u8,
+        /// Queries, keys and values side by side, and the output.
+        matrices: [u8; 2],
+    },
+    /// Patches are brought into the order of windows, among whose patches most blocks attend.
+    Windows {
+        /// The side of a window, pixels.
+        side: TowerSize,
+        /// The blocks that see the whole image, as bits.
+        whole: TowerSize,
+    },
+    /// Tokens are brought back into the order of the image.
+    InOrder,
+    /// A gated feed-forward layer of a normed input, added to it.
+    Gated {
+        /// The norm.
+        norm: u8,
+        /// Gate, up and down.
+        matrices: [u8; 3],
     },
     /// Two matrices and a function between, of a normed input, added to it.
     FeedForward {
@@ -58,6 +101,10 @@ pub enum TowerStep {
     BiasedBehind(u8, u8),
     /// The projector's function.
     Function,
+    /// `gelu`.
+    Gelu,
+    /// Squares of [`TowerSize::Merge`] patches along a side stand side by side in one row.
+    Merged,
     /// The means of squares of patches go on, until there are [`TowerSize::Pool`] at most.
     Pooled,
     /// A norm whose scale is one plus what is learned, in fp32.
@@ -77,6 +124,8 @@ pub struct Seen {
     pub pixels: [u64; 2],
     /// Tokens of the text that it becomes.
     pub tokens: u64,
+    /// Tokens in the tower's blocks: patches, and class tokens.
+    pub rows: u64,
 }
 
 impl TowerPart {
@@ -97,50 +146,122 @@ impl Tower {
     }
 
     /// One of these images as the tower sees it; `None` where the run of a part is not described.
-    pub fn seen(&self, _images: Images) -> Option<Seen> {
-        // Towers that end in the width of the text by themselves have no run yet.
-        if self.projector.parts.is_empty() {
-            return None;
-        }
-        let (mut tokens, mut pixels) = (0_u64, [0; 2]);
+    pub fn seen(&self, images: Images) -> Option<Seen> {
+        let (mut seen, mut projects) = (Seen { pixels: [0; 2], tokens: 0, rows: 0 }, false);
         for part in self.parts() {
             for step in part.steps()? {
-                tokens = match step {
+                seen.tokens = match *step {
                     TowerStep::Patches(_) => {
-                        pixels = [self.sizes.get(TowerSize::Image); 2];
-                        self.sizes.get(TowerSize::Patches)
+                        seen.pixels = [self.sizes.get(TowerSize::Image); 2];
+                        seen.rows = self.sizes.get(TowerSize::Patches);
+                        seen.rows
                     }
-                    TowerStep::ClassToken(_) => tokens.saturating_add(1),
+                    TowerStep::Packed { limits, .. } => {
+                        projects = true;
+                        seen.pixels = self.in_proportion(images, limits)?;
+                        let side = self.sizes.get(TowerSize::Side);
+                        seen.rows = seen.pixels.iter().map(|length| length / side).product();
+                        seen.rows
+                    }
+                    TowerStep::Heard => return None,
+                    TowerStep::ClassToken(_) => {
+                        seen.rows = seen.rows.saturating_add(1);
+                        seen.tokens.saturating_add(1)
+                    }
+                    TowerStep::Merged => seen.tokens / self.sizes.get(TowerSize::Merge).pow(2),
                     TowerStep::Pooled => self.pooled_side()?.pow(2),
-                    TowerStep::WithoutFirst => tokens.saturating_sub(self.sizes.get(TowerSize::Cut)),
-                    TowerStep::FeedForward { .. } if self.function(TowerSize::Act).is_none() => return None,
+                    TowerStep::WithoutFirst => seen.tokens.saturating_sub(self.sizes.get(TowerSize::Cut)),
+                    TowerStep::FeedForward { .. } | TowerStep::Gated { .. } if self.function(TowerSize::Act).is_none() => {
+                        return None;
+                    }
                     TowerStep::Function if self.function(TowerSize::OutAct).is_none() => return None,
                     TowerStep::OfBlock if !self.reads_one_block() => return None,
-                    TowerStep::Attention { .. } if self.head_width().is_none() => return None,
+                    TowerStep::Attention { .. } | TowerStep::Joint { .. } if self.head_width().is_none() => return None,
                     TowerStep::Positions(_)
                     | TowerStep::Norm(_)
                     | TowerStep::NormOfFirst(_)
                     | TowerStep::Attention { .. }
+                    | TowerStep::Interpolated(_)
+                    | TowerStep::Joint { .. }
+                    | TowerStep::Windows { .. }
+                    | TowerStep::InOrder
+                    | TowerStep::Gated { .. }
                     | TowerStep::FeedForward { .. }
                     | TowerStep::OfBlock
                     | TowerStep::Linear(_)
                     | TowerStep::BiasedBehind(..)
                     | TowerStep::Function
+                    | TowerStep::Gelu
                     | TowerStep::NormOnePlus(_)
                     | TowerStep::Times(_)
                     | TowerStep::Typed
-                    | TowerStep::Listed => tokens,
+                    | TowerStep::Listed => seen.tokens,
                 };
             }
         }
-        (tokens > 0).then_some(Seen { pixels, tokens })
+        // Of others the width behind the blocks is not the text's.
+        let ends = projects || !self.projector.parts.is_empty();
+        (ends && seen.tokens > 0).then_some(seen)
     }
 
-    /// Tokens in the tower's blocks: patches, and class tokens.
-    pub fn rows(&self) -> u64 {
-        let steps = self.parts().flat_map(|part| part.steps().unwrap_or(&[]));
-        let classes = steps.filter(|step| matches!(step, TowerStep::ClassToken(_))).count();
-        self.sizes.get(TowerSize::Patches).saturating_add(u64::try_from(classes).unwrap_or(0))
+    /// The steps of all parts.
+    fn steps(&self) -> impl Iterator<Item = &'static TowerStep> + use<'_> {
+        self.parts().flat_map(|part| part.steps().unwrap_or(&[]))
+    }
+
+    /// True of a tower for sound.
+    pub fn hears(&self) -> bool {
+        let mut steps = self.modules.parts.iter().flat_map(|part| part.steps().unwrap_or(&[]));
+        steps.any(|step| *step == TowerStep::Heard)
+    }
+
+    /// True if the tower's images stand in one row.
+    pub fn packs(&self) -> bool {
+        self.steps().any(|step| matches!(step, TowerStep::Packed { .. }))
+    }
+
+    /// The windows of an image of that many pixels, in patches, and the blocks that see all of it, as bits; nothing of a tower without.
+    pub fn windows(&self, pixels: [u64; 2]) -> Option<(Vec<u64>, u64)> {
+        let (side, whole) = self.steps().find_map(|step| match step {
+            TowerStep::Windows { side, whole } => Some((self.sizes.get(*side), self.sizes.get(*whole))),
+            _ => None,
+        })?;
+        let merge = self.sizes.get(TowerSize::Merge).max(1);
+        let token = self.sizes.get(TowerSize::Side).saturating_mul(merge).max(1);
+        let along = (side / token).max(1);
+        let of_side = |length: u64| {
+            let tokens = length / token;
+            (0..tokens.div_ceil(along)).map(move |window| along.min(tokens - window * along))
+        };
+        let [width, height] = pixels;
+        let rows = of_side(height).flat_map(|tall| of_side(width).map(move |wide| tall * wide * merge * merge));
+        Some((rows.collect(), whole))
+    }
+
+    /// Width and height of an image that keeps its proportions: whole tokens, and within so many pixels (`smart_resize` of
+    /// transformers' `image_processing_qwen2_vl.py`, in its own floating-point steps); `None` of one that it takes for no image.
+    fn in_proportion(&self, images: Images, limits: [u64; 2]) -> Option<[u64; 2]> {
+        let token = self.sizes.get(TowerSize::Side).saturating_mul(self.sizes.get(TowerSize::Merge));
+        let [long, short] = [images.width.max(images.height), images.width.min(images.height)];
+        if token == 0 || long > short.saturating_mul(MOST_TIMES_AS_LONG) {
+            return None;
+        }
+        let own = |stated: u64, own: u64| if stated == 0 { own } else { stated };
+        let [fewest, most] = [own(images.limits[0], limits[0]), own(images.limits[1], limits[1])];
+        let sides = [images.height, images.width];
+        let rounded = sides.map(|side| ceil_u64((to_f64(side) / to_f64(token)).round_ties_even()).saturating_mul(token));
+        let pixels = rounded[0].saturating_mul(rounded[1]);
+        let all = to_f64(images.height) * to_f64(images.width);
+        let [height, width] = if pixels > most {
+            let by = (all / to_f64(most)).sqrt();
+            sides.map(|side| ceil_u64((to_f64(side) / by / to_f64(token)).floor()).max(1).saturating_mul(token))
+        } else if pixels < fewest {
+            let by = (to_f64(fewest) / all).sqrt();
+            sides.map(|side| ceil_u64(to_f64(side) * by / to_f64(token)).saturating_mul(token))
+        } else {
+            rounded
+        };
+        Some([width, height])
     }
 
     /// Tokens along a side behind pooling: whole squares of patches, and as few as are wanted (`avg_pool2d`).

@@ -267,9 +267,11 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
             | TowerDefault::Second(number)
             | TowerDefault::Doubling(number)
             | TowerDefault::Sum { default: number, .. }
-            | TowerDefault::Times(_, number),
+            | TowerDefault::Times(_, number)
+            | TowerDefault::Places(number),
             None,
         ) => number,
+        (TowerDefault::Places(_), Some(list)) => bits(list).ok_or_else(|| ImportError::wrong_type(key, PLACES, list))?,
         (TowerDefault::OneOver(_), Some(value)) => one_over(key, value)?,
         (TowerDefault::Word(_), None) => 1,
         (TowerDefault::Word(word), Some(Value::Text(stated))) => u64::from(stated == word),
@@ -282,6 +284,19 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
     let (how, note) = if stated.is_some() { (How::Read, "") } else { (How::Assumed, "The library's default.") };
     file.tell(key, &value, how, note);
     Ok(value)
+}
+
+/// What a list of places is.
+const PLACES: &str = "a list of whole numbers below 64";
+
+/// A list of places as bits.
+fn bits(list: &Value) -> Option<u64> {
+    let Value::List(items) = list else { return None };
+    let bit = |item: &Value| match item {
+        Value::Whole(place) => u32::try_from(*place).ok().and_then(|place| 1_u64.checked_shl(place)),
+        _ => None,
+    };
+    items.iter().try_fold(0, |bits, item| bit(item).map(|bit| bits | bit))
 }
 
 /// A share such as 0.5 as the number of parts, here 2.

@@ -9,6 +9,9 @@ pub const PLACES: TowerSize = Own2;
 /// Numbers that a convolution over three places reads.
 pub const THREE: TowerSize = Own3;
 
+/// What comes in is sound.
+pub const HEARD: TowerPart = TowerPart { times: One, layers: &[Runs(&[Step::Heard])] };
+
 /// Whisper's two convolutions over three places, and positions (`models/whisper`).
 pub const CONVOLUTIONS: TowerPart = TowerPart {
     times: One,

@@ -62,6 +62,8 @@ pub(crate) enum TowerDefault {
     OneOver(u64),
     /// 1 where the file says that word or nothing, else 0.
     Word(&'static str),
+    /// A list of places below 64, each of which is a bit.
+    Places(u64),
     /// An activation function, of which the number counts.
     Function(HiddenAct),
 }
@@ -155,6 +157,17 @@ pub(super) fn product(sizes: &mut TowerSizes, to: TowerSize, of: TowerSize, time
 /// The activation function of that key.
 pub(super) const fn function(size: TowerSize, key: &'static str, default: HiddenAct) -> TowerKey {
     TowerKey { size, key, default: TowerDefault::Function(default) }
+}
+
+/// A list of places, of which each is a bit.
+pub(super) const fn places<const N: usize>(size: TowerSize, key: &'static str, places: [u64; N]) -> TowerKey {
+    let mut bits = 0;
+    let mut at = 0;
+    while at < N {
+        bits |= 1 << places[at];
+        at += 1;
+    }
+    TowerKey { size, key, default: TowerDefault::Places(bits) }
 }
 
 const fn nothing(_: &mut TowerSizes) {}

@@ -119,7 +119,7 @@ impl<'a> Listed<'a> {
             return before;
         };
         let (count, size) = (Dim("images", images.per_sequence), |size: TowerSize| Dim(size.name(), tower.sizes.get(size)));
-        let rows = Dim("patches", tower.rows());
+        let rows = Dim("patches", seen.rows);
         let wide = |width| self.tape.form([count, rows, width]);
         let [width, height] = seen.pixels;
         let pixels = self.tape.form([count, size(TowerSize::Channels), Dim("height", height), Dim("width", width)]);

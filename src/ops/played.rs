@@ -59,7 +59,7 @@ pub(crate) fn played(with: &Lowering) -> Vec<Played> {
     }
     for ((op, layer), cost) in state.costs() {
         // A tower runs while tokens are embedded.
-        let layer = if *layer == BESIDE { 0 } else { usize::from(*layer) };
+        let layer = if *layer >= BESIDE { 0 } else { usize::from(*layer) };
         let Some(Played { operations, .. }) = parts.get_mut(layer) else { continue };
         let (name, _) = state.op_name(*op);
         match operations.iter_mut().find(|(known, _)| *known == name) {
@@ -83,7 +83,7 @@ fn step<'t>(tape: &'t Tape, modules: &Modules<'t>, head: u16) {
     tape.begin(When::Forward, 0, Kind::Activation);
     tape.autocast(with.autocast.then_some(DType::Bf16));
     let cached = ends.past(tape);
-    let mut embedded = ends.embed(tape, &ids);
+    let mut embedded = ends.embed(tape, &ids, &|_, _| {});
     let mut outputs = None;
     let hands_on = with.model.family.modules().shares_indexed_tokens;
     for ((layer, block), tag) in side(true).chain(side(false)) {

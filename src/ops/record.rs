@@ -105,7 +105,7 @@ impl<'a> Modules<'a> {
         tape.count_only();
         let (mut flops, counted) = (Vec::with_capacity(4), || if counts { tape.take_flops() } else { Vec::new() });
         let ids = tape.constant("token ids", shapes.text, DType::Int64);
-        let embedded = counts.then(|| self.ends.embed(tape, &ids));
+        let embedded = counts.then(|| self.ends.embed(tape, &ids, &|_, _| {}));
         let embedded = embedded.map(|embedded| self.ends.turned(tape, embedded, &ids));
         flops.push(counted());
         if is_listed {

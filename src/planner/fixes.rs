@@ -40,6 +40,8 @@ pub enum Change {
     Expert(u64),
     /// Another global batch.
     GlobalBatch(u64),
+    /// Another number of images in every sequence.
+    Images(u64),
     /// Another optimizer.
     Optimizer(Optimizer),
     /// Another number of answers that the engine on one accelerator generates at once.

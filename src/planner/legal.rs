@@ -55,7 +55,16 @@ fn changes(job: &Job) -> Vec<(u8, Change)> {
             all.push((5, Change::Sharding(sharding)));
         }
     }
+    all.extend(images(job).into_iter().map(|images| (6, Change::Images(images))));
     all
+}
+
+/// As many images as the text has room for, and none.
+fn images(job: &Job) -> Vec<u64> {
+    let Some(run) = job.training().filter(|run| run.images.per_sequence > 0) else { return Vec::new() };
+    let tokens = job.model().tower.as_ref().and_then(|tower| tower.seen(run.images)).map(|seen| seen.tokens);
+    let most = tokens.and_then(|tokens| run.seq_length.checked_div(tokens)).unwrap_or(0);
+    Some(most).filter(|most| (1..run.images.per_sequence).contains(most)).into_iter().chain([0]).collect()
 }
 
 /// The nearest batches that ranks and micro-batches share evenly.
@@ -88,6 +97,13 @@ fn with(job: &Job, change: Change) -> Option<Job> {
                 }
             }));
         }
+        Change::Images(images) => {
+            return Some(job.with_run(|run| {
+                if let Run::Training(run) = run {
+                    run.images.per_sequence = images;
+                }
+            }));
+        }
         Change::EndsAsLayers => layout.pipeline_split = PipelineSplit::WithEnds,
         Change::Pipeline(p) => layout.pipeline_model_parallel_size = NonZeroU64::new(p)?,
         Change::Tensor(t) => layout.tensor_model_parallel_size = NonZeroU64::new(t)?,
@@ -108,6 +124,9 @@ fn title(change: Change) -> Option<String> {
         Change::Tensor(t) => ("Tensor degree", t),
         Change::Expert(ep) => ("Expert degree", ep),
         Change::Sharding(sharding) => return sharding.way_out.map(str::to_owned),
+        Change::Images(0) => return Some("Texts alone".to_owned()),
+        Change::Images(1) => return Some("One image per sequence".to_owned()),
+        Change::Images(images) => return Some(format!("{} images per sequence", whole(images))),
         Change::EndsAsLayers => return Some("Ends count as layers".to_owned()),
         _ => return None,
     };

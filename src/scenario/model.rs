@@ -20,7 +20,14 @@ use crate::import;
 use crate::scenario::later;
 
 /// Inputs that only a model with a vision tower is asked for.
-const OF_IMAGES: [FieldId; 4] = [FieldId::ImagesPerSequence, FieldId::ImageWidth, FieldId::ImageHeight, FieldId::FrozenTower];
+const OF_IMAGES: [FieldId; 6] = [
+    FieldId::ImagesPerSequence,
+    FieldId::ImageWidth,
+    FieldId::ImageHeight,
+    FieldId::FrozenTower,
+    FieldId::FewestPixels,
+    FieldId::MostPixels,
+];
 
 pub use reader::answer as read_keys;
 
@@ -105,7 +112,7 @@ impl Scenario {
                 self.is_set(id) || field(id).group == Group::Architecture
             }
             FieldDefault::OfModel(_) | FieldDefault::OfFile => self.keys_now().value(id).is_some() || self.is_set(id),
-            _ if OF_IMAGES.contains(&id) => self.is_set(id) || self.shape().tower.is_some(),
+            _ if OF_IMAGES.contains(&id) => self.is_set(id) || self.shape().tower.is_some_and(|tower| !tower.hears()),
             _ if id == FieldId::Sizes => self.reads_keys() || !self.is_pasted(),
             _ => true,
         }

@@ -76,7 +76,7 @@ impl Scenario {
         });
         let no_images = self.shape().tower.as_ref().map(|tower| match self.seen(tower) {
             Some(text) => Remark { kind: RemarkKind::Images, text },
-            None => Remark { kind: RemarkKind::NoImages, text: NO_IMAGES.to_owned() },
+            None => Remark { kind: RemarkKind::NoImages, text: if tower.hears() { NO_SOUND } else { NO_IMAGES }.to_owned() },
         });
         let kernels = self.kernels_of_states().into_iter().chain(self.rounded_products()).chain(self.experts_beside_packed());
         said.into_iter().chain(left_out).chain(no_images).chain(kernels).chain(idle).collect()
@@ -166,6 +166,10 @@ const EXPERTS_IN_16_BITS: &str = "The experts stay in 16 bits: transformers 5 ke
 /// The remark about a model with a vision tower.
 const NO_IMAGES: &str = "Texts alone: the vision tower and its projector lie in memory, and no image is counted. An image's tokens, \
                          and what the tower works with, come on top.";
+
+/// The remark about a model with a tower for sound.
+const NO_SOUND: &str = "Texts alone: the audio tower and its projector lie in memory, and no sound is counted. A sound's tokens, \
+                        and what the tower works with, come on top.";
 
 /// The remark about keys, or about a kind, that was not understood.
 fn not_counted(as_generic: bool, kind: &str, keys: &str) -> Remark {

@@ -202,6 +202,7 @@ impl Scenario {
             per_sequence: self.integer(FieldId::ImagesPerSequence),
             width: self.integer(FieldId::ImageWidth),
             height: self.integer(FieldId::ImageHeight),
+            limits: [FieldId::FewestPixels, FieldId::MostPixels].map(|id| self.optional_integer(id).unwrap_or(0)),
         }
     }
 

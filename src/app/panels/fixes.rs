@@ -78,6 +78,7 @@ pub fn change(scenario: &mut Scenario, change: Change) {
         Change::Pipeline(to) => (FieldId::PipelineParallel, Value::Integer(to)),
         Change::EndsAsLayers => (FieldId::AccountForEnds, Value::Flag(true)),
         Change::Expert(to) => (FieldId::ExpertParallel, Value::Integer(to)),
+        Change::Images(to) => (FieldId::ImagesPerSequence, Value::Integer(to)),
         Change::GlobalBatch(to) => (FieldId::GlobalBatchSize, Value::Integer(to)),
     };
     scenario.set(field, value);

@@ -12,7 +12,7 @@ rules! {
         "A vision tower is modelled as transformers' own modules hold it, on data-parallel ranks that share nothing or everything tensor by tensor (FSDP2); choose that, or clear “Vision tower of” to count the text part alone";
     /// Images in a training that is not modelled with them.
     ELSEWHERE: TRANSFORMERS_TRAINER,
-        "Images are modelled with transformers' modules on GPUs that share nothing but the batch, not compiled, with whole blocks or nothing recomputed, and one text a sequence; choose that, or set “Images per sequence” to 0";
+        "Images are modelled with transformers' modules on GPUs that share nothing but the batch or everything tensor by tensor (FSDP2), not compiled, with whole blocks or nothing recomputed, and one text a sequence; choose that, or set “Images per sequence” to 0";
     /// `target_modules` finds layers by the ends of their names, which towers' layers have as well.
     TUNED: PEFT,
         "With images, adapters, learned prompts and 4-bit weights are not modelled: peft puts adapters on the vision tower's layers of the same names, too; choose full fine-tuning, or set “Images per sequence” to 0";
@@ -60,7 +60,9 @@ pub(super) fn are_held(job: &Job, run: &TrainingRun) -> bool {
 
 /// True for a training in which images are modelled, if there are any.
 pub(super) fn see(job: &Job, run: &TrainingRun) -> bool {
-    let replicated = !job.layout().sharding.shards_optimizer() && !job.layout().offload.any();
+    let sharding = &job.layout().sharding;
+    let groups = sharding.gathers.as_ref().is_some_and(|gathers| gathers.into == GatheredInto::BufferAndTensors);
+    let replicated = (!sharding.shards_optimizer() || groups) && !job.layout().offload.any();
     let plain = !run.compile && run.recompute != Recompute::Selective && run.packed_text().is_none();
     run.images.per_sequence == 0 || (are_held(job, run) && replicated && plain)
 }

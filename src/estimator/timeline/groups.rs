@@ -18,10 +18,13 @@ use std::cell::{Cell, RefCell};
 
 pub(super) use self::bucket::{Bucket, part};
 use self::reducer::Reducer;
+use self::sizes::of_layer;
 pub(super) use self::sizes::{Size, cut, sizes};
 use self::sizes::{buckets_of_all, largest};
 use super::plan::{Holding, Movement, Plan, Share, Shares};
+use crate::config::TowerSize;
 use crate::estimator::states::GATHERED_WEIGHTS;
+use crate::ops::modules::BESIDE;
 use crate::ops::tape::{Kind, Param, Tape, Var, When};
 use crate::sharding::{Buckets, GatheredInto};
 use crate::sources::{self, Source};
@@ -78,6 +81,8 @@ pub(super) struct Groups<'t> {
     /// Whether gradients lie in buckets that stand.
     views: bool,
     head: u16,
+    /// Blocks of a vision tower that images run through.
+    blocks_of_tower: u16,
     /// Whether the head is in another group than the embedding.
     apart: bool,
     /// Whether all layers are one group.
@@ -124,6 +129,7 @@ impl<'t> Groups<'t> {
             buffers: plan.buffers(),
             views: plan.has_views(),
             head: plan.head(),
+            blocks_of_tower: blocks_of_tower(plan),
             apart: plan.ends == GroupsOfEnds::Apart,
             is_one: plan.is_one_group,
             kept_block: plan.head().checked_sub(1).filter(|_| plan.keeps_last_block),
@@ -238,13 +244,13 @@ impl<'t> Groups<'t> {
     }
 
     /// The group of a layer.
-    const fn tag(&self, layer: u16) -> u16 {
+    pub const fn tag(&self, layer: u16) -> u16 {
         if self.is_one {
             0
         } else if layer == self.head {
             self.of_head()
         } else {
-            layer
+            of_layer(layer, self.head)
         }
     }
 
@@ -354,7 +360,8 @@ impl<'t> Groups<'t> {
     /// Backward comes to a layer: its weights are gathered if they are not there, and those of the next one ahead.
     pub fn enters(&self, layer: u16) {
         // The embedding needs no weights of its group in backward, but where it has one of its own that is gathered all the same.
-        if self.into().is_none() || layer > self.head || (layer == 0 && !self.apart) {
+        let is_end = layer == 0 && !self.apart;
+        if self.into().is_none() || self.is_behind(layer) || is_end || layer == BESIDE {
             return;
         }
         let tag = self.tag(layer);
@@ -366,9 +373,24 @@ impl<'t> Groups<'t> {
             let before = self.alive.borrow_mut().gathered.take();
             drop(before);
         }
-        let next = layer.checked_sub(1).filter(|_| !self.is_one).filter(|next| (*next > 0 || self.apart) && !self.holds(*next));
+        let next = self.next_in_backward(layer).filter(|_| !self.is_one).filter(|next| !self.holds(*next));
         if let Some(next) = next.filter(|_| self.ahead) {
             self.gather(next);
+        }
+    }
+
+    /// Behind the head: a loss that no group is gathered for.
+    const fn is_behind(&self, layer: u16) -> bool {
+        layer > self.head && layer < BESIDE
+    }
+
+    /// The group that was through forward before that of a layer: blocks of a tower come before those of the text.
+    fn next_in_backward(&self, layer: u16) -> Option<u16> {
+        match layer.checked_sub(1)? {
+            0 if self.apart => Some(0),
+            0 => self.blocks_of_tower.checked_sub(1).map(|last| of_layer(BESIDE + 1 + last, self.head)),
+            BESIDE => None,
+            before => Some(self.tag(before)),
         }
     }
 
@@ -409,4 +431,11 @@ impl<'t> Groups<'t> {
             drop(bucket);
         }
     }
+}
+
+/// How many blocks of a vision tower run.
+fn blocks_of_tower(plan: &Plan<'_>) -> u16 {
+    let seen = plan.with.images.per_sequence > 0 && plan.stage.embedding;
+    let layers = plan.with.model.tower.filter(|_| seen).map(|tower| tower.sizes.get(TowerSize::Layers));
+    layers.and_then(|layers| u16::try_from(layers).ok()).unwrap_or(0)
 }

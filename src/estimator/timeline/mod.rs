@@ -252,11 +252,11 @@ impl<'a> Played<'a> {
             return "during evaluation";
         }
         match segment.when {
-            When::Forward if segment.layer == BESIDE => "when images are looked at",
-            When::Backward if segment.layer == BESIDE && segment.recomputing => {
+            When::Forward if segment.layer >= BESIDE => "when images are looked at",
+            When::Backward if segment.layer >= BESIDE && segment.recomputing => {
                 "when backward recomputes a block of the vision tower"
             }
-            When::Backward if segment.layer == BESIDE => "when backward is in the vision tower",
+            When::Backward if segment.layer >= BESIDE => "when backward is in the vision tower",
             When::Before => "before the step",
             When::Step => "when the optimizer steps",
             When::Forward if layer == head && stage.head => "when the loss is computed",

@@ -382,7 +382,9 @@ fn forward<'t, 'g>(
     tape.autocast(autocast);
     let cached = ends.past(tape);
     let of_images = tape.state().frames.len();
-    let mut embedded = ends.embed(tape, ids);
+    let mut embedded = ends.embed(tape, ids, &|layer, begins| {
+        if begins { groups.before_forward(layer) } else { groups.after_forward(groups.tag(layer)) }
+    });
     if groups.of_head() != 0 {
         groups.after_forward(0);
     }

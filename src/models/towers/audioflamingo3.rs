@@ -1,6 +1,6 @@
 //! `audioflamingo3` (transformers 5.23, `models/audioflamingo3`): Whisper's encoder for sound, and two matrices into the width of the text.
 
-use crate::models::sound::{BANDS, BLOCKS, CONVOLUTIONS, PLACES, three_places};
+use crate::models::sound::{BANDS, BLOCKS, CONVOLUTIONS, HEARD, PLACES, three_places};
 use crate::models::tower_prelude::*;
 
 /// `audioflamingo3`.
@@ -19,6 +19,7 @@ pub const TOWER: TowerSpec = TowerSpec {
     modules: &TowerModules {
         model_type: "audioflamingo3",
         parts: &[
+            HEARD,
             CONVOLUTIONS,
             BLOCKS,
             TowerPart {

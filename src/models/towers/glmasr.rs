@@ -1,6 +1,6 @@
 //! `glmasr` (transformers 5.23, `models/glmasr`): Whisper's encoder for sound with rotary positions; a projector of two matrices reads some frames at once.
 
-use crate::models::sound::{BANDS, THREE, three_places};
+use crate::models::sound::{BANDS, HEARD, THREE, three_places};
 use crate::models::tower_prelude::*;
 
 fn follow(sizes: &mut TowerSizes) {
@@ -32,6 +32,7 @@ pub const TOWER: TowerSpec = TowerSpec {
     modules: &TowerModules {
         model_type: "glmasr",
         parts: &[
+            HEARD,
             TowerPart {
                 times: One,
                 layers: &[Linear("convolution", BANDS, SecondHidden), Linear("second convolution", THREE, SecondHidden)],

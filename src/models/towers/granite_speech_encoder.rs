@@ -1,6 +1,7 @@
 //! `granite_speech_encoder` (transformers 5.23, `models/granite_speech`): a conformer, whose blocks have a feed-forward layer on both sides
 //! and a convolution between.
 
+use crate::models::sound::HEARD;
 use crate::models::tower_prelude::*;
 
 /// Bands of a frame.
@@ -40,6 +41,7 @@ pub const TOWER: TowerSpec = TowerSpec {
     modules: &TowerModules {
         model_type: "granite_speech_encoder",
         parts: &[
+            HEARD,
             TowerPart { times: One, layers: &[Linear("input", BANDS, Hidden)] },
             BLOCKS_OF_SOUND,
             TowerPart { times: One, layers: &[Linear("classes", Hidden, CLASSES), Linear("of classes", CLASSES, Hidden)] },

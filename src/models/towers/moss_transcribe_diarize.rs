@@ -1,6 +1,6 @@
 //! `moss_transcribe_diarize` (transformers 5.23, `models/moss_transcribe_diarize`): Whisper's encoder for sound; a projector of two matrices and a norm reads some frames at once.
 
-use crate::models::sound::{BANDS, BLOCKS, CONVOLUTIONS, PLACES, three_places};
+use crate::models::sound::{BANDS, BLOCKS, CONVOLUTIONS, HEARD, PLACES, three_places};
 use crate::models::tower_prelude::*;
 
 fn follow(sizes: &mut TowerSizes) {
@@ -27,6 +27,7 @@ pub const TOWER: TowerSpec = TowerSpec {
     modules: &TowerModules {
         model_type: "moss_transcribe_diarize",
         parts: &[
+            HEARD,
             CONVOLUTIONS,
             BLOCKS,
             TowerPart {

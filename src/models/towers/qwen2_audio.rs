@@ -1,6 +1,6 @@
 //! `qwen2_audio` (transformers 5.23, `models/qwen2_audio`): Whisper's encoder for sound, and a matrix into the width of the text.
 
-use crate::models::sound::{BANDS, BLOCKS, CONVOLUTIONS, PLACES, three_places};
+use crate::models::sound::{BANDS, BLOCKS, CONVOLUTIONS, HEARD, PLACES, three_places};
 use crate::models::tower_prelude::*;
 
 /// `qwen2_audio`.
@@ -19,6 +19,7 @@ pub const TOWER: TowerSpec = TowerSpec {
     modules: &TowerModules {
         model_type: "qwen2_audio",
         parts: &[
+            HEARD,
             CONVOLUTIONS,
             BLOCKS,
             TowerPart { times: One, layers: &[LayerNorm(SecondHidden), Linear("projection", SecondHidden, Text)] },

@@ -17,21 +17,31 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Side, "vision_config.patch_size", 14),
         stated(Frames, "vision_config.temporal_patch_size", 2),
         stated(Merge, "vision_config.spatial_merge_size", 2),
+        function(Act, "vision_config.hidden_act", HiddenAct::QuickGelu),
     ],
     not_looked_at: &["in_chans", "spatial_patch_size"],
     follow,
     modules: &TowerModules {
         model_type: "qwen2_vl_vision",
         parts: &[
-            TowerPart { times: One, layers: &[Matrix("patch embedding", Patch, Hidden)] },
+            TowerPart {
+                times: One,
+                layers: &[
+                    Matrix("patch embedding", Patch, Hidden),
+                    Runs(&[Step::Packed { layer: 0, limits: LIMITS, wanted: true }]),
+                ],
+            },
             JOINT_BLOCKS,
-            TowerPart { times: One, layers: &[LayerNorm(Hidden)] },
+            TowerPart { times: One, layers: &[LayerNorm(Hidden), Runs(&[Step::Norm(0), Step::Merged])] },
             MERGER,
         ],
         buffers: &[TowerBuffer::Frequencies(Turned)],
     },
     ..TowerSpec::PLAIN
 };
+
+/// The fewest and the most pixels of an image (`preprocessor_config.json` of Qwen/Qwen2-VL-7B-Instruct and of Qwen2.5-VL).
+pub const LIMITS: [u64; 2] = [3136, 12_845_056];
 
 /// The inner width is a multiple of the width.
 fn follow(sizes: &mut TowerSizes) {
@@ -50,9 +60,16 @@ pub const JOINT_BLOCKS: TowerPart = TowerPart {
         Linear("output", Hidden, Hidden),
         Linear("up", Hidden, Inner),
         Linear("down", Inner, Hidden),
+        Runs(&[Step::Joint { norm: 0, matrices: [2, 3] }, Step::FeedForward { norm: 1, matrices: [4, 5] }]),
     ],
 };
 
 /// Merged patches become a token of the text.
-pub const MERGER: TowerPart =
-    TowerPart { times: One, layers: &[Linear("merger", Merged, Merged), Linear("merger output", Merged, Out)] };
+pub const MERGER: TowerPart = TowerPart {
+    times: One,
+    layers: &[
+        Linear("merger", Merged, Merged),
+        Linear("merger output", Merged, Out),
+        Runs(&[Step::Linear(0), Step::Gelu, Step::Linear(1)]),
+    ],
+};

@@ -17,6 +17,7 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Frames, "vision_config.temporal_patch_size", 2),
         stated(Merge, "vision_config.spatial_merge_size", 2),
         stated(Positions, "vision_config.num_position_embeddings", 2304),
+        function(Act, "vision_config.hidden_act", HiddenAct::Gelu),
     ],
     modules: &TowerModules { model_type: "qwen3_5_vision", ..*super::qwen3_vl_vision::TOWER.modules },
     ..super::qwen3_vl_vision::TOWER

@@ -1,7 +1,7 @@
 //! `qwen3_asr` (transformers 5.23, `models/qwen3_asr`): sound goes through three convolutions over bands and time into the blocks of a
 //! transformer.
 
-use crate::models::sound::{BANDS, CHANNELS, OVER_BANDS, halved_bands};
+use crate::models::sound::{BANDS, CHANNELS, HEARD, OVER_BANDS, halved_bands};
 use crate::models::tower_prelude::*;
 
 /// `qwen3_asr`.
@@ -24,6 +24,6 @@ pub const TOWER: TowerSpec = TowerSpec {
         "token_classification_bias",
     ],
     follow: halved_bands,
-    modules: &TowerModules { model_type: "qwen3_asr", parts: &OVER_BANDS, buffers: &[] },
+    modules: &TowerModules { model_type: "qwen3_asr", parts: &[HEARD, OVER_BANDS[0], OVER_BANDS[1]], buffers: &[] },
     ..TowerSpec::PLAIN
 };

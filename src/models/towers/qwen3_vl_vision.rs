@@ -3,6 +3,9 @@
 use super::qwen2_vl_vision::{JOINT_BLOCKS, MERGER};
 use crate::models::tower_prelude::*;
 
+/// The fewest and the most pixels of an image (`preprocessor_config.json` of Qwen3-VL and of Qwen3.5).
+const LIMITS: [u64; 2] = [65_536, 16_777_216];
+
 /// `qwen3_vl_vision`.
 pub const TOWER: TowerSpec = TowerSpec {
     names: &["qwen3_vl_vision", "qwen3_vl", "qwen3_vl_moe_vision", "qwen3_vl_moe", "qwen3_omni_moe_vision_encoder"],
@@ -18,6 +21,7 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Frames, "vision_config.temporal_patch_size", 2),
         stated(Merge, "vision_config.spatial_merge_size", 2),
         stated(Positions, "vision_config.num_position_embeddings", 2304),
+        function(Act, "vision_config.hidden_act", HiddenAct::Gelu),
         TowerKey { size: Fed, key: "vision_config.deepstack_visual_indexes", default: TowerDefault::Count(3) },
     ],
     not_looked_at: &[],
@@ -27,10 +31,14 @@ pub const TOWER: TowerSpec = TowerSpec {
         parts: &[
             TowerPart {
                 times: One,
-                layers: &[Linear("patch embedding", Patch, Hidden), Table("position embedding", Positions, Hidden)],
+                layers: &[
+                    Linear("patch embedding", Patch, Hidden),
+                    Table("position embedding", Positions, Hidden),
+                    Runs(&[Step::Packed { layer: 0, limits: LIMITS, wanted: false }, Step::Interpolated(1)]),
+                ],
             },
             JOINT_BLOCKS,
-            TowerPart { times: One, layers: &[LayerNorm(Hidden)] },
+            TowerPart { times: One, layers: &[LayerNorm(Hidden), Runs(&[Step::Norm(0), Step::Merged])] },
             MERGER,
             TowerPart {
                 times: Fed,

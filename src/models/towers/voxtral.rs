@@ -1,6 +1,6 @@
 //! `voxtral` (transformers 5.23, `models/voxtral`): Whisper's encoder for sound; a projector reads some frames at once.
 
-use crate::models::sound::{BANDS, BLOCKS, CONVOLUTIONS, PLACES, three_places};
+use crate::models::sound::{BANDS, BLOCKS, CONVOLUTIONS, HEARD, PLACES, three_places};
 use crate::models::tower_prelude::*;
 
 /// `voxtral`.
@@ -19,6 +19,7 @@ pub const TOWER: TowerSpec = TowerSpec {
     modules: &TowerModules {
         model_type: "voxtral",
         parts: &[
+            HEARD,
             CONVOLUTIONS,
             BLOCKS,
             TowerPart {

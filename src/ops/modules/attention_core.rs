@@ -36,6 +36,8 @@ pub(super) struct Core {
     /// Several sequences: products of tensors that are not in order copy them.
     batched: bool,
     several_heads: bool,
+    /// Parts of one length one after the other, which attend to themselves alone.
+    in_parts: bool,
     soft_cap: bool,
     /// Biases of how far keys lie are added to scores.
     adds_biases: bool,
@@ -92,6 +94,7 @@ impl Core {
             },
             batched: with.micro_batch_size > 1,
             several_heads: heads.1 > 1,
+            in_parts: false,
             again: with.recompute == Recompute::Selective && with.stack.selective == SelectiveRecompute::AttentionCore,
             soft_cap: build.model().attn_logit_softcapping,
             sinks: None,
@@ -130,6 +133,7 @@ impl Core {
             repeat: Repeat::None,
             batched: images.1 > 1,
             several_heads: heads.1 > 1,
+            in_parts: false,
             soft_cap: false,
             adds_anew: false,
             adds_biases: false,
@@ -145,6 +149,21 @@ impl Core {
             padded: tape.form([images, heads, Dim("padded queries", padded)]),
             random: [2, 1].map(|numbers| tape.form([Dim("numbers", numbers)])),
             shapes,
+        }
+    }
+
+    /// [`Self::of_tower`] over so many parts of that many patches, which stand in one row and attend to themselves alone.
+    pub fn of_parts(build: &Build<'_>, [heads, width]: [Dim; 2], (count, length): (u64, u64)) -> Self {
+        let one = Dim("one", 1);
+        let rows = Dim("patches", length.saturating_mul(count));
+        let core = Self::of_tower(build, [one, heads, rows, width]);
+        let padded = if build.tape.plays_tiles() { length.next_multiple_of(EFFICIENT_ROWS) } else { length };
+        let scores = build.tape.form([one, heads, rows, Dim("patches seen", length)]);
+        Self {
+            in_parts: count > 1,
+            padded: build.tape.form([one, heads, Dim("padded queries", padded.saturating_mul(count))]),
+            shapes: Shapes { scores, ..core.shapes },
+            ..core
         }
     }
 
@@ -168,6 +187,9 @@ impl Core {
         if self.flash {
             return (self.flash(q, k, v), None);
         }
+        if self.in_parts {
+            return (self.written_in_parts(q, k, v), None);
+        }
         let run = || self.eager((q, k, v), (tables.mask.as_ref(), tables.alibi.as_ref().filter(|_| self.adds_biases)));
         let (output, weights) = if self.again {
             let inputs: Vec<&Var<'_>> = [q, k, v].into_iter().chain(&tables.mask).collect();
@@ -186,7 +208,8 @@ impl Core {
             return self.scaled_dot_product(q, k, v);
         }
         let results = [("attention output", self.output[0], q.dtype()), ("log-sum-exp", self.shapes.statistics, FP32)];
-        let output = tape.kernel(&[q, k, v], &results, 0, (self.order, true, Attends::Flash));
+        let attends = if self.in_parts { Attends::Others } else { Attends::Flash };
+        let output = tape.kernel(&[q, k, v], &results, 0, (self.order, true, attends));
         output.merge(self.output[1], self.several_heads)
     }
 
@@ -212,8 +235,24 @@ impl Core {
         };
         // Flash attention's output lies in memory as the queries do.
         let order = if flash { q.order() } else { self.order };
+        let kernel = if self.in_parts { Attends::Others } else { kernel };
         let output = tape.kernel(&[&q, &k, &v], &results, main, (order, true, kernel));
         drop((q, k, v));
+        output.merge(self.output[1], self.several_heads)
+    }
+
+    /// `eager_attention_forward` over one part after the other: what each saves, without what it lets go of before the next.
+    fn written_in_parts<'t>(&self, q: &Var<'t>, k: &Var<'t>, v: &Var<'t>) -> Var<'t> {
+        let tape = q.tape();
+        tape.at(self.names[1], sources::PYTORCH_AUTOGRAD);
+        let (scores, format) = (self.shapes.scores, q.dtype());
+        let mut made = Vec::with_capacity(3);
+        if q.wants_gradient() {
+            made.push(("probabilities", scores, FP32));
+            made.extend((format != FP32).then_some(("probabilities in the format of queries", scores, format)));
+        }
+        made.push(("attention output", self.output[0], format));
+        let output = tape.kernel(&[q, k, v], &made, made.len() - 1, (self.order, false, Attends::Others));
         output.merge(self.output[1], self.several_heads)
     }
 

@@ -30,7 +30,7 @@ use super::adapter::{Past, Prefix, Prompt};
 use super::altup::{OfLayer, SharedKeys, Streams};
 use super::norm::Norm;
 use super::tables::Tables;
-use super::tower::Sight;
+use super::tower::{AroundBlocks, Sight};
 use super::{Build, FP32, Linear, Shapes, Split};
 use crate::config::{
     AttentionKernel, EmbeddingScale, Float8, Keys, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds, Recompute,
@@ -388,7 +388,7 @@ impl Ends {
     }
 
     /// Embedded tokens, and the tables of the step.
-    fn embedded<'t>(&self, tape: &'t Tape, ids: &Var<'t>) -> Embedded<'t> {
+    fn embedded<'t>(&self, tape: &'t Tape, ids: &Var<'t>, around: AroundBlocks<'_>) -> Embedded<'t> {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let whole = self.shapes.all_tokens.unwrap_or(self.shapes.hidden);
         let form = self.projections.map_or(whole, |[_, out]| out.form);
@@ -402,8 +402,8 @@ impl Ends {
         let mut held = Vec::with_capacity(4);
         let (mut images, mut unread) = (None, (0, 0));
         if let Some(sight) = &self.sight {
-            let looked = sight.run(tape, embedded);
-            (embedded, images, unread) = (looked.embedded, Some(looked.tokens), looked.unread);
+            let looked = sight.run(tape, embedded, around);
+            (embedded, images, unread) = (looked.embedded, looked.tokens, looked.unread);
             held.extend(looked.held);
         }
         if let Some(prompt) = &self.prompt {
@@ -411,6 +411,7 @@ impl Ends {
         }
         let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
         let counts = !matches!(self.modules.position_ids, PositionIds::Nowhere | PositionIds::Untold);
+        let counts = counts && !self.sight.as_ref().is_some_and(Sight::counts_by_images);
         let positions = ((beside || !self.alibi) && !self.own_model && counts).then(|| self.positions(tape));
         let places = self.places(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {

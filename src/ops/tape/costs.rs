@@ -204,7 +204,7 @@ impl State {
         let (rows, query_width, value_width) =
             (self.last(queries.form, 1), self.last(queries.form, 0), self.last(values.form, 0));
         let heads = self.elements(queries.form) / rows.saturating_mul(query_width).max(1);
-        let sight = |costs: &Costs| costs.beside.filter(|beside| beside.0 == self.layer).map_or(costs.sight, |beside| beside.1);
+        let sight = |costs: &Costs| costs.beside.filter(|beside| self.layer >= beside.0).map_or(costs.sight, |beside| beside.1);
         let (mut pairs, mut seq_length) = self.costs.as_deref().map_or((0, 0), sight);
         let of_source = self.costs.as_ref().is_some_and(|costs| costs.of_source.contains(&self.layer));
         if of_source || self.op_name(self.op).0 == CROSSES[0] {

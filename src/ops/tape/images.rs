@@ -111,4 +111,10 @@ impl Tape {
     pub fn meets(&self, met: Option<(u64, Factors)>) {
         self.state.borrow_mut().met = met;
     }
+
+    /// So many tokens meet every query of attention from now on, whose products count as before.
+    pub fn meets_so_many(&self, tokens: u64) {
+        let mut state = self.state.borrow_mut();
+        state.met = state.met.map(|(_, factors)| (tokens, factors));
+    }
 }

@@ -217,6 +217,11 @@ impl Tape {
         self.state.borrow_mut().repeat(from, to)
     }
 
+    /// Parameters belong to that layer from now on.
+    pub fn move_to(&self, layer: u16, params: (Param, Param)) {
+        self.state.borrow_mut().move_to(layer, params);
+    }
+
     /// Which parameters the modules that run next mean: those from `from` to `to` are so far behind.
     pub fn means(&self, copies: (Param, Param, u32)) {
         self.state.borrow_mut().copies = copies;

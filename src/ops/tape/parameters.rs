@@ -87,6 +87,15 @@ impl State {
         }
     }
 
+    /// Parameters belong to that layer.
+    pub fn move_to(&mut self, layer: u16, (from, to): (Param, Param)) {
+        for param in from..to {
+            if let Some(parameter) = self.parameters.get_mut(at(param)) {
+                parameter.layer = layer;
+            }
+        }
+    }
+
     /// Declares parameters once more, for a further block of the same modules; how far behind the first they lie.
     pub fn repeat(&mut self, from: Param, to: Param) -> u32 {
         let behind = count(self.parameters.len()).saturating_sub(from);

@@ -32,6 +32,8 @@ pub(crate) enum Attends {
     Flash,
     /// The memory-efficient kernel: any format.
     Efficient,
+    /// Either of them on parts one after the other, of which each lets go of what it takes for itself before the next.
+    Others,
 }
 
 /// Which memory of kernels is played.
@@ -155,7 +157,7 @@ impl State {
 
     /// Memory that backward of attention takes beside its three gradients, to be released once they are made.
     pub(super) fn attention_back(&mut self, kind: Attends, [q, k, v]: [Operand; 3]) -> [u32; 4] {
-        if self.scratch == Scratch::None || kind == Attends::No {
+        if self.scratch == Scratch::None || matches!(kind, Attends::No | Attends::Others) {
             return [NONE; 4];
         }
         let (rows, width) = (self.last(q.form, 1), self.last(q.form, 0));

@@ -1,8 +1,37 @@
 """The images of a row's run, as the processors of transformers 5.23 hand them to a model, and its vision tower, frozen or not."""
 import torch
+from torch._subclasses import fake_tensor
+from torch.distributed._tools import mod_tracker
+from torch.utils._python_dispatch import _disable_current_modes
+from transformers.models.qwen2_5_vl import modeling_qwen2_5_vl
 
-# Kinds whose processors say of every token whether it is of an image.
+# Kinds whose processors say of every token whether it is of an image, in 64 bits.
 TYPED = ["gemma3", "paligemma"]
+
+# Small tensors of whole numbers, such as the sizes of images, keep their values, because models read them as numbers of Python.
+fake_tensor.CONSTANT_NUMEL_LIMIT = 1 << 20
+TENSOR = torch.tensor
+
+
+def of_values(data, **keys):
+    """`torch.tensor` of tensors that have no values is as large as one of numbers."""
+    unknown = isinstance(data, list) and data and isinstance(data[0], fake_tensor.FakeTensor)
+    return torch.zeros(len(data), dtype=data[0].dtype, **keys) if unknown else TENSOR(data, **keys)
+
+
+torch.tensor = of_values
+WINDOWS = modeling_qwen2_5_vl.get_vision_window_index
+
+
+def of_windows(grid, **keys):
+    """Where windows begin and end follows from values alone; what is made on the way there is small, and not followed."""
+    sizes = grid.tolist()
+    with _disable_current_modes():
+        made = [found.tolist() for found in WINDOWS(TENSOR(sizes), **keys)]
+    return torch.tensor(made[0]), torch.tensor(made[1], dtype=torch.int32)
+
+
+modeling_qwen2_5_vl.get_vision_window_index = of_windows
 
 
 def inputs(config, run):
@@ -10,13 +39,54 @@ def inputs(config, run):
     images = run["micro_batch_size"] * run.get("images_per_sequence", 0)
     if not images:
         return {}
+    vision = getattr(config, "vision_config", None)
+    if hasattr(vision, "temporal_patch_size"):
+        return packed(vision, run, images)
     made = dict(pixel_values=torch.zeros(images, 3, run["image_height"], run["image_width"]))
     if config.model_type in TYPED:
         made["token_type_ids"] = torch.zeros(run["micro_batch_size"], run["seq_length"], dtype=torch.int64)
     return made
 
 
+def packed(vision, run, images):
+    """Patches of all images in one row, in the order of the tokens that they are merged to, as Qwen2-VL's processor makes them."""
+    side, merge = vision.patch_size, vision.spatial_merge_size
+    height, width = run["image_height"] // side, run["image_width"] // side
+    numbers = 3 * vision.temporal_patch_size * side * side
+    tokens = height * width // merge ** 2
+    # A text stands before every image, which is what the marks around images are.
+    of_sequence = ([0] + [1] * tokens) * run["images_per_sequence"]
+    kinds = of_sequence + [0] * (run["seq_length"] - len(of_sequence))
+    return dict(pixel_values=torch.zeros(images * height * width, numbers),
+                image_grid_thw=torch.tensor([[1, height, width]] * images),
+                mm_token_type_ids=torch.tensor([kinds] * run["micro_batch_size"]))
+
+
+def tower(model):
+    """The vision tower, by the name that its model gives it."""
+    for name in ("visual", "vision_tower", "vision_model"):
+        if hasattr(model.model, name):
+            return getattr(model.model, name)
+
+
 def prepare(model, run):
     """Takes the tower out of training where the run says so."""
     if run.get("freeze_vision_tower"):
-        model.model.vision_tower.requires_grad_(False)
+        tower(model).requires_grad_(False)
+
+
+WITH_GRAPH = mod_tracker.register_multi_grad_hook
+
+
+def without_graph(tensors, called, mode="all"):
+    """`register_multi_grad_hook` whose hooks do not hold the graph. PyTorch's do, in a ring that nobody breaks where no gradient comes,
+    as behind the last block of a vision tower that nothing reads."""
+    left = [len(tensors) if mode == "all" else 1]
+
+    def come(gradient):
+        left[0] -= 1
+        if left[0] == 0:
+            called(gradient)
+
+    for tensor in tensors:
+        tensor.register_hook(come)

@@ -16,10 +16,11 @@ os.environ["TRANSFORMERS_DISABLE_TORCH_CHECK"] = "1"
 
 sys.path.insert(0, sys.argv[1])
 import images, measure, torch, transformers
+from transformers import initialization
 from torch.distributed._tools import mod_tracker
 
 # Nobody looks at values, and drawing these reads some, which a fake tensor does not have.
-transformers.initialization.trunc_normal_ = lambda tensor, *args, **keys: tensor
+initialization.trunc_normal_ = lambda tensor, *args, **keys: tensor
 
 DEFAULT = dict(seq_length=512, micro_batch_size=1, precision="bf16", attention="flash", kernels="eager", recompute="none",
                optimizer="adamw", optimizer_implementation="fused", gradient_accumulation_steps=1)
@@ -49,13 +50,10 @@ class Named:
             return model
         Tracker.beside = images.inputs(config, self.run)
         images.prepare(model, self.run)
-        mod_tracker.register_multi_grad_hook = without_graph if Tracker.beside else WITH_GRAPH
+        mod_tracker.register_multi_grad_hook = images.without_graph if Tracker.beside else images.WITH_GRAPH
         forward = model.forward
         model.forward = lambda **keys: forward(**Tracker.beside, **keys)
         return model
-
-
-WITH_GRAPH = mod_tracker.register_multi_grad_hook
 
 
 class Tracker(measure.MemTracker):
@@ -68,20 +66,6 @@ class Tracker(measure.MemTracker):
 
 
 measure.MemTracker = Tracker
-
-
-def without_graph(tensors, called, mode="all"):
-    """`register_multi_grad_hook` whose hooks do not hold the graph. PyTorch's do, in a ring that nobody breaks where no gradient comes,
-    as behind the last block of a vision tower that nothing reads."""
-    left = [len(tensors) if mode == "all" else 1]
-
-    def come(gradient):
-        left[0] -= 1
-        if left[0] == 0:
-            called(gradient)
-
-    for tensor in tensors:
-        tensor.register_hook(come)
 
 
 class NoHandle:

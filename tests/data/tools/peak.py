@@ -16,6 +16,7 @@ import images
 import measure  # noqa: F401  (registers the kernel of the flash profile)
 import torch
 import transformers
+from transformers import initialization
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -50,7 +51,7 @@ class Followed(TorchDispatchMode):
 
 
 # Nobody looks at values.
-transformers.initialization.trunc_normal_ = lambda tensor, *args, **keys: tensor
+initialization.trunc_normal_ = lambda tensor, *args, **keys: tensor
 row = json.loads(open(sys.argv[2]).readlines()[int(sys.argv[3])])
 shape, run = row["config"], row["run"]
 keys = {key: value for key, value in shape.items() if key not in ("model_type", "architectures")}

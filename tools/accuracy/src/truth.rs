@@ -95,6 +95,7 @@ fn memory_job(row: Fields<'_>) -> Result<Job, String> {
             per_sequence: row.count_or_none("/run/images_per_sequence")?,
             width: row.count_or_none("/run/image_width")?,
             height: row.count_or_none("/run/image_height")?,
+            limits: [0; 2],
         },
         tuning: Tuning {
             frozen_tower: !row.is_absent("/run/freeze_vision_tower") && row.flag("/run/freeze_vision_tower")?,

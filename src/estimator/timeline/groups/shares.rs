@@ -2,23 +2,36 @@
 
 use super::{GRADIENT_REDUCTION, Groups, REDUCING};
 use crate::estimator::timeline::plan::{Movement, Share};
+use crate::ops::modules::BESIDE;
 use crate::ops::tape::Kind;
 use crate::sharding::{Buckets, GatheredInto};
 use crate::sources;
 
 impl Groups<'_> {
     pub(super) fn reduce_layer(&self, layer: u16, last: bool) {
-        if layer > self.head {
+        if self.is_behind(layer) {
             return;
         }
-        if self.tag(layer) != 0 {
-            self.reduce(layer);
+        let tag = self.tag(layer);
+        if tag != 0 && layer > BESIDE && self.learns_nothing(tag) {
+            self.release(tag);
+        } else if tag != 0 {
+            self.reduce(tag);
         }
         if last {
             self.reduce(0);
-            let before = self.alive.borrow_mut().reduced.take();
+            // Where backward never comes to a group that was gathered ahead, its buffer goes with the root's.
+            let before = {
+                let mut alive = self.alive.borrow_mut();
+                (alive.reduced.take(), alive.gathered.take())
+            };
             drop(before);
         }
+    }
+
+    /// True if no gradient comes to a group.
+    fn learns_nothing(&self, tag: u16) -> bool {
+        self.sizes.get(usize::from(tag)).is_none_or(|size| size.learned[0] == 0)
     }
 
     fn reduce(&self, tag: u16) {

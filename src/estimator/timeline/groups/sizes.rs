@@ -2,6 +2,7 @@
 
 use super::GRADIENT_BUCKETS;
 use crate::estimator::timeline::plan::{Movement, Plan};
+use crate::ops::modules::BESIDE;
 use crate::ops::tape::{Kind, Parameter, Tape, Var};
 use crate::sharding::GatheredInto;
 use crate::sources;
@@ -68,16 +69,27 @@ pub(in crate::estimator::timeline) struct Size {
     pub learned: [u64; 2],
 }
 
+/// The group of a layer that is not the head: of a vision tower every block is one behind those of the text, and the rest is the root's.
+pub(in crate::estimator::timeline) const fn of_layer(layer: u16, head: u16) -> u16 {
+    match layer.checked_sub(BESIDE) {
+        None => layer,
+        Some(0) => 0,
+        // Behind the head comes a loss behind the model.
+        Some(block) => head.saturating_add(1).saturating_add(block),
+    }
+}
+
 /// Sizes of all groups, the root's first.
 pub(in crate::estimator::timeline) fn sizes(tape: &Tape, plan: &Plan<'_>) -> Vec<Size> {
     let head = plan.head();
     // The gradient of a flat parameter is whole, whatever of it learns.
     let is_flat = matches!(plan.movement, Movement::Weights { into: GatheredInto::FlatTensor, .. });
     let apart = plan.ends == GroupsOfEnds::Apart;
-    let mut sizes = vec![Size::default(); usize::from(head.saturating_add(u16::from(apart)))];
+    let last = tape.state().parameters.iter().map(|parameter| of_layer(parameter.layer, head)).max().unwrap_or(0);
+    let mut sizes = vec![Size::default(); usize::from(last.max(head.saturating_sub(u16::from(!apart)))) + 1];
     for parameter in &tape.state().parameters {
         let is_of_root = plan.is_one_group || (parameter.layer == head && !apart);
-        let tag = if is_of_root { 0 } else { parameter.layer };
+        let tag = if is_of_root { 0 } else { of_layer(parameter.layer, head) };
         if let Some(size) = sizes.get_mut(usize::from(tag)) {
             // Weights of four bits are gathered as they are kept, others as they are multiplied.
             let width = |elements: u64| match parameter.dtype {
@@ -91,7 +103,9 @@ pub(in crate::estimator::timeline) fn sizes(tape: &Tape, plan: &Plan<'_>) -> Vec
             let moves = !plan.keeps_gathered(tape.state().elements(parameter.form));
             size.kept = size.kept.saturating_add(width(parameter.kept));
             size.padded = size.padded.saturating_add(if moves { width(parameter.padded) } else { 0 });
-            if !parameter.frozen || is_flat {
+            // Nothing reads a tower where there are no images.
+            let unread = parameter.layer >= BESIDE && parameter.idle;
+            if (!parameter.frozen && !unread) || is_flat {
                 let [kept, padded] = &mut size.learned;
                 *kept = kept.saturating_add(parameter.kept);
                 *padded = padded.saturating_add(parameter.padded);

@@ -6,6 +6,7 @@ use super::{Embedded, Ends};
 use crate::config::EmbeddedParts;
 use crate::ops::modules::Build;
 use crate::ops::modules::norm::Norm;
+use crate::ops::modules::tower::AroundBlocks;
 use crate::ops::tape::{Form, Kept, Param, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -70,11 +71,11 @@ impl Ends {
     }
 
     /// All that the model's `forward` has when the first block begins, which is the encoder's where there is one.
-    pub fn embed<'t>(&self, tape: &'t Tape, ids: &Var<'t>) -> Embedded<'t> {
-        let Some(source) = &self.source else { return self.embedded(tape, ids) };
+    pub fn embed<'t>(&self, tape: &'t Tape, ids: &Var<'t>, around: AroundBlocks<'_>) -> Embedded<'t> {
+        let Some(source) = &self.source else { return self.embedded(tape, ids, around) };
         // The decoder's input is the labels moved by one, and made first.
         let moved = tape.constant("tokens moved by one", self.shapes.tokens, DType::Int64);
-        let mut embedded = source.ends.embedded(tape, &source.ids(tape));
+        let mut embedded = source.ends.embedded(tape, &source.ids(tape), around);
         embedded.moved = Some(moved);
         embedded
     }
@@ -90,7 +91,7 @@ impl Ends {
         let moved = embedded.moved.take();
         let states = source.ends.last_norm(tape, embedded, None).named("states of the encoder");
         let moved = moved.unwrap_or_else(|| ids.clone());
-        let mut next = self.embedded(tape, &moved);
+        let mut next = self.embedded(tape, &moved, &|_, _| {});
         next.ids = ids.clone();
         let zeros = (self.modules.encoder.embedding == EmbeddedParts::WithBiases).then(|| {
             let format = tape.multiplies_in(states.dtype());

@@ -1,7 +1,10 @@
 //! A vision tower and its projector: as they lie in memory while no image is in the texts, when no gradient reaches them, and as they run
 //! where images are.
 
+mod chunks;
+mod packed;
 mod run;
+mod steps;
 
 use super::{Build, FP32};
 use crate::config::{Tower, TowerBuffer, TowerLayer, TowerPart, TowerSize, TowerSizes};
@@ -11,11 +14,14 @@ use crate::sources;
 use crate::units::DType;
 pub(super) use run::Sight;
 
-/// The layer of tape that a tower belongs to: it is no block, and no group of weights that forward gathers.
+/// Is told of every block of a tower, by its layer, before it runs, and behind it.
+pub(crate) type AroundBlocks<'a> = &'a dyn Fn(u16, bool);
+
+/// The layer of tape that a tower belongs to, beside its blocks, which have the layers behind it.
 pub(crate) const BESIDE: u16 = u16::MAX / 2;
 
-/// Operations of a vision tower.
-pub(crate) const OPERATIONS: [&str; 2] = ["Vision tower", "Projector"];
+/// Operations of a tower, and what one for sound is called.
+pub(crate) const OPERATIONS: [&str; 3] = ["Vision tower", "Projector", "Audio tower"];
 
 /// The names of the two kinds of attention in a tower.
 pub(super) const OPERATIONS_OF_CORE: [&str; 2] = [OPERATIONS[0]; 2];
@@ -66,8 +72,9 @@ pub(super) fn declare(build: &Build<'_>) -> Option<Sight> {
     let (tape, tuning) = (build.tape, &build.with.tuning);
     tape.set_layer(BESIDE);
     let mut parts = Vec::with_capacity(8);
+    let of_tower = if tower.hears() { OPERATIONS[2] } else { OPERATIONS[0] };
     let kinds = [(tower.modules, tuning.freezes_tower()), (tower.projector, tuning.freezes_model())];
-    for (op, (modules, freezes)) in OPERATIONS.into_iter().zip(kinds) {
+    for (op, (modules, freezes)) in [of_tower, OPERATIONS[1]].into_iter().zip(kinds) {
         let before = tape.freeze(freezes);
         tape.at(op, sources::PYTORCH_AUTOGRAD);
         parts.extend(modules.parts.iter().filter_map(|part| declare_part(build, (op, part), &tower.sizes)));
@@ -103,6 +110,13 @@ fn declare_part(build: &Build<'_>, (op, part): (&'static str, &TowerPart), sizes
     let to = build.tape.parameters();
     for _ in 1..times {
         build.tape.repeat(from, to);
+    }
+    if part.layers.iter().any(run::attends) {
+        // Each block is a group of weights of its own.
+        (0..times).zip(1..).for_each(|(copy, tag)| {
+            let behind = u32::try_from(copy).unwrap_or(u32::MAX).saturating_mul(to - from);
+            build.tape.move_to(BESIDE + tag, (from + behind, to + behind));
+        });
     }
     Some(Laid { op, layers: part.layers, from, to, times })
 }

@@ -2,13 +2,14 @@
 
 use std::cell::Cell;
 
-use super::{BESIDE, Laid, OPERATIONS};
-use crate::config::{Recompute, Tower, TowerLayer, TowerSize, TowerStep};
+use super::packed::Packed;
+use super::{AroundBlocks, BESIDE, Laid, OPERATIONS};
+use crate::config::{HiddenAct, Recompute, Tower, TowerLayer, TowerSize, TowerStep};
 use crate::ops::modules::attention_core::Core;
 use crate::ops::modules::mlp::Activation;
 use crate::ops::modules::norm::Norm;
-use crate::ops::modules::{Build, FP32, Tables};
-use crate::ops::tape::{Factors, Form, Kept, Kind, Order, Param, Tape, Var, When};
+use crate::ops::modules::{Build, FP32};
+use crate::ops::tape::{Factors, Form, Kept, Kind, Order, Tape, Var, When};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
@@ -16,19 +17,21 @@ use crate::units::DType;
 /// A tower and a projector that run.
 #[derive(Debug)]
 pub(in crate::ops::modules) struct Sight {
-    tower: Tower,
-    parts: Vec<Laid>,
+    pub(super) tower: Tower,
+    pub(super) parts: Vec<Laid>,
     /// Images of a micro-batch.
-    images: Dim,
+    pub(super) images: Dim,
     /// The pixels that the processor makes.
     pixels: Form,
     held_pixels: Cell<Option<Kept>>,
-    core: Core,
-    /// `[images, heads, patches, width]`.
-    heads: Form,
-    several: bool,
+    pub(super) core: Core,
+    /// `[images, heads, patches, width]`; of packed images those of one.
+    pub(super) heads: Form,
+    /// How images run that stand in one row.
+    pub(super) packed: Option<Packed>,
+    pub(super) several: bool,
     /// Patches in the tower's blocks.
-    rows: u64,
+    pub(super) rows: u64,
     /// No class token is joined to what the convolution makes.
     of_planes: bool,
     /// Blocks whose output the projector reads, or nothing else behind them.
@@ -37,9 +40,9 @@ pub(in crate::ops::modules) struct Sight {
     learns: bool,
     /// Frozen patches want a gradient, so that checkpointed blocks have one to hand on (`enable_input_require_grads`, which transformers'
     /// checkpointing calls for every model in a model).
-    wanting: bool,
+    pub(super) wanting: bool,
     /// Which tokens of the text are those of images, and one number.
-    text: [Form; 2],
+    pub(super) text: [Form; 2],
     /// The processor says of every token whether it is of an image.
     typed: bool,
 }
@@ -49,8 +52,8 @@ pub(in crate::ops::modules) struct Sight {
 pub(in crate::ops::modules) struct Looked<'t> {
     /// Embedded tokens, with those of the images.
     pub embedded: Var<'t>,
-    /// The tokens of the images, which the model's output holds.
-    pub tokens: Var<'t>,
+    /// The tokens of the images, where the model's output holds them.
+    pub tokens: Option<Var<'t>>,
     /// Tensors that `forward` holds until it returns.
     pub held: Vec<Var<'t>>,
     /// Nodes whose outputs nobody reads, and that go when `forward` returns.
@@ -58,10 +61,10 @@ pub(in crate::ops::modules) struct Looked<'t> {
 }
 
 /// The tensors that go from step to step.
-struct At<'t> {
-    x: Var<'t>,
-    rows: u64,
-    width: TowerSize,
+pub(super) struct At<'t> {
+    pub x: Var<'t>,
+    pub rows: u64,
+    pub width: TowerSize,
 }
 
 impl Sight {
@@ -72,26 +75,30 @@ impl Sight {
             return None;
         }
         let seen = tower.seen(with.images)?;
-        let images = Dim("images", with.images.per_sequence.saturating_mul(with.micro_batch_size));
+        let count = with.images.per_sequence.saturating_mul(with.micro_batch_size);
+        let packed = tower.packs().then(|| Packed::new(build, tower, (count, seen)));
+        // Images in one row are one.
+        let images = Dim("images", if packed.is_some() { 1 } else { count });
         let [width, height] = seen.pixels;
         let dim = |size: TowerSize| Dim(size.name(), sizes.get(size));
-        let rows = tower.rows();
-        let shape = [images, dim(TowerSize::Heads), Dim("patches", rows), Dim("vision head_dim", tower.head_width()?)];
+        let shape = [images, dim(TowerSize::Heads), Dim("patches", seen.rows), Dim("vision head_dim", tower.head_width()?)];
         let behind = if reads_a_block(&parts) { sizes.get(TowerSize::Behind) } else { 0 };
+        let pixels = [images, dim(TowerSize::Channels), Dim("height", height), Dim("width", width)];
         Some(Self {
             tower: *tower,
             images,
-            pixels: tape.form([images, dim(TowerSize::Channels), Dim("height", height), Dim("width", width)]),
+            pixels: packed.as_ref().map_or_else(|| tape.form(pixels), |packed| packed.pixels),
             held_pixels: Cell::default(),
             core: Core::of_tower(build, shape),
             heads: tape.form(shape),
             several: shape[1].1 > 1,
-            rows,
-            of_planes: rows == sizes.get(TowerSize::Patches),
+            rows: packed.as_ref().map_or(seen.rows, |packed| packed.rows),
+            packed,
+            of_planes: seen.rows == sizes.get(TowerSize::Patches),
             read: sizes.get(TowerSize::Layers).saturating_sub(behind),
             checkpoints: with.recompute == Recompute::Full,
             learns: !with.tuning.freezes_tower(),
-            wanting: with.tuning.freezes_tower() && with.recompute == Recompute::Full,
+            wanting: with.tuning.freezes_tower() && with.recompute == Recompute::Full && parts.iter().all(are_wanted),
             text: [build.shapes.tokens, build.shapes.scalar],
             typed: parts.iter().flat_map(|part| steps(part.layers)).any(|step| *step == TowerStep::Typed),
             parts,
@@ -116,12 +123,25 @@ impl Sight {
     pub fn inputs<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
         let pixels = tape.constant("pixels", self.pixels, FP32);
         self.held_pixels.set(Some(pixels.kept()));
+        if let Some(packed) = &self.packed {
+            return [pixels].into_iter().chain(packed.inputs(tape, self.text[0])).collect();
+        }
         let types = self.typed.then(|| tape.constant("kinds of tokens", self.text[0], DType::Int64));
         [pixels].into_iter().chain(types).collect()
     }
 
+    /// The pixels, which lie there before forward.
+    pub(super) fn pixels<'t>(&self, tape: &'t Tape) -> Var<'t> {
+        self.held_pixels.get().map_or_else(|| tape.constant("pixels", self.pixels, FP32), |kept| tape.held(kept))
+    }
+
+    /// True if the positions of texts follow from the images in them, so that blocks are handed none that are counted.
+    pub const fn counts_by_images(&self) -> bool {
+        self.packed.is_some()
+    }
+
     /// Embedded tokens with those of the images in their places.
-    pub fn run<'t>(&self, tape: &'t Tape, embedded: Var<'t>) -> Looked<'t> {
+    pub fn run<'t>(&self, tape: &'t Tape, embedded: Var<'t>, around: AroundBlocks<'_>) -> Looked<'t> {
         tape.begin(When::Forward, BESIDE, Kind::Activation);
         // Gradients go through a frozen tower where its patches want one.
         let [of_weights, of_attention] = match (self.learns, self.wanting) {
@@ -129,11 +149,17 @@ impl Sight {
             (false, true) => [Factors::Once, Factors::Weights],
             (false, false) => [Factors::Alone; 2],
         };
-        tape.meets(Some((self.rows, of_attention)));
-        tape.sees_beside(BESIDE, self.rows);
+        let met = self.packed.as_ref().map_or(self.rows, |packed| packed.of_image);
+        tape.meets(Some((met, of_attention)));
+        tape.sees_beside(BESIDE, met);
         let factors = tape.multiplies(of_weights);
+        if let Some(packed) = &self.packed {
+            let looked = self.run_packed(tape, packed, embedded, around);
+            tape.multiplies(factors);
+            return looked;
+        }
         let mut held = Vec::with_capacity(4);
-        let (read, last, unread) = self.look(tape);
+        let (read, last, unread) = self.look(tape, around);
         held.push(last);
         tape.multiplies(factors);
         tape.at(OPERATIONS[1], sources::PYTORCH_AUTOGRAD);
@@ -150,7 +176,6 @@ impl Sight {
         }
         held.push(made.unwrap_or_else(|| at.x.clone()));
         tape.meets(None);
-        tape.begin(When::Forward, 0, Kind::Activation);
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let tokens = at.x.cast(embedded.dtype()).named("tokens of images");
         let mask = tape.constant("places of images", self.text[0], DType::Mask);
@@ -158,13 +183,14 @@ impl Sight {
         let embedded = embedded.scattered(tokens.clone(), &mask);
         held.push(mask);
         held.extend(self.typed.then(|| tape.constant("images of tokens", self.text[0], DType::Int64)));
-        Looked { embedded, tokens, held, unread }
+        tape.begin(When::Forward, 0, Kind::Activation);
+        Looked { embedded, tokens: Some(tokens), held, unread }
     }
 
     /// The tower over all images: what the projector reads, what the tower ends in, and nodes whose outputs nobody reads.
-    fn look<'t>(&self, tape: &'t Tape) -> (At<'t>, Var<'t>, (u32, u32)) {
+    fn look<'t>(&self, tape: &'t Tape, around: AroundBlocks<'_>) -> (At<'t>, Var<'t>, (u32, u32)) {
         tape.at(OPERATIONS[0], sources::PYTORCH_AUTOGRAD);
-        let pixels = self.held_pixels.get().map_or_else(|| tape.constant("pixels", self.pixels, FP32), |kept| tape.held(kept));
+        let pixels = self.pixels(tape);
         let mut at = At { x: pixels, rows: 0, width: TowerSize::Hidden };
         let (mut read, mut unread) = (None, (0, 0));
         let of_block = reads_a_block(&self.parts);
@@ -177,7 +203,7 @@ impl Sight {
                     tape.multiplies(Factors::Alone);
                     tape.meets(Some((self.rows, Factors::Alone)));
                 }
-                at = if is_blocks { self.block(tape, (part, copy), at) } else { self.through(tape, part, at) };
+                at = if is_blocks { self.block(tape, (part, copy), at, around) } else { self.through(tape, part, at) };
             }
             if of_block && is_blocks && read.is_none() {
                 read = Some(At { x: at.x.clone(), ..at });
@@ -193,17 +219,33 @@ impl Sight {
     }
 
     /// One block, checkpointed or not.
-    fn block<'t>(&self, tape: &'t Tape, (part, copy): (&Laid, u64), at: At<'t>) -> At<'t> {
+    pub(super) fn block<'t>(&self, tape: &'t Tape, (part, copy): (&Laid, u64), at: At<'t>, around: AroundBlocks<'_>) -> At<'t> {
         let At { x: input, rows, width } = at;
         let run = |tape: &'t Tape, x: &Var<'t>| self.again(tape, (part, copy), x);
-        let x = if self.checkpoints { tape.checkpoint(&input, &[], run) } else { run(tape, &input) };
+        if let Some(packed) = &self.packed {
+            packed.block.set(copy);
+        }
+        let beside = self.packed.as_ref().map_or_else(Vec::new, |packed| packed.tables(tape));
+        let layer = u16::try_from(copy).unwrap_or(u16::MAX / 4).saturating_add(BESIDE + 1);
+        tape.begin(When::Forward, layer, Kind::Activation);
+        around(layer, true);
+        let x = if self.checkpoints { tape.checkpoint(&input, &beside, run) } else { run(tape, &input) };
+        around(layer, false);
+        tape.begin(When::Forward, BESIDE, Kind::Activation);
         At { x, rows, width }
     }
 
     /// The modules of a block's copy on that input.
     fn again<'t>(&self, tape: &'t Tape, (part, copy): (&Laid, u64), x: &Var<'t>) -> Var<'t> {
         tape.means((part.from, part.to, part.behind(copy)));
+        if let Some(packed) = &self.packed {
+            packed.block.set(copy);
+            packed.begins(tape);
+        }
         let output = self.through(tape, part, At { x: x.clone(), rows: self.rows, width: TowerSize::Hidden });
+        if let Some(packed) = &self.packed {
+            packed.ends(tape);
+        }
         tape.means((0, 0, 0));
         output.x
     }
@@ -218,7 +260,7 @@ impl Sight {
     }
 
     /// All steps of a part; probabilities are held to its end.
-    fn through<'t>(&self, tape: &'t Tape, part: &Laid, mut at: At<'t>) -> At<'t> {
+    pub(super) fn through<'t>(&self, tape: &'t Tape, part: &Laid, mut at: At<'t>) -> At<'t> {
         let _input = at.x.clone();
         let mut beside = None;
         for step in steps(part.layers) {
@@ -248,6 +290,14 @@ impl Sight {
                 let (x, weights) = self.attend(tape, part, (norm, matrices), (x, rows));
                 return (on(x), Some(weights).flatten());
             }
+            TowerStep::Packed { layer, .. } => self.packed_patches(tape, part, layer, x),
+            TowerStep::Joint { norm, matrices } => on(self.attend_jointly(tape, part, (norm, matrices), (x, rows))),
+            TowerStep::Interpolated(layer) => on(self.interpolated(tape, part, layer, x)),
+            TowerStep::Windows { .. } => self.in_windows(tape, on(x)),
+            TowerStep::InOrder => self.in_order(tape, on(x)),
+            TowerStep::Gated { norm, matrices } => on(self.gated(tape, part, (norm, matrices), (x, rows))),
+            TowerStep::Gelu => on(Activation::of(HiddenAct::Gelu).run(&x)),
+            TowerStep::Merged => self.merged(tape, on(x)),
             TowerStep::FeedForward { norm, matrices } => on(self.feed(tape, part, (norm, matrices), (x, rows))),
             // A convolution's planes are seen as rows, and sums with them stay in that order; their gradients do not.
             TowerStep::OfBlock if self.of_planes => on(x.ordered(Order::Swapped)),
@@ -255,7 +305,7 @@ impl Sight {
                 let rows = rows.saturating_sub(1);
                 At { x: x.slice(self.form(tape, rows, width)).ordered(Order::Spread), rows, width }
             }
-            TowerStep::WithoutFirst | TowerStep::OfBlock | TowerStep::Typed => on(x),
+            TowerStep::WithoutFirst | TowerStep::OfBlock | TowerStep::Typed | TowerStep::Heard => on(x),
             TowerStep::Linear(layer) => self.linear(tape, part.layer(layer), None, on(x)),
             TowerStep::BiasedBehind(layer, bias) => {
                 let bias = behind.and_then(|behind| behind.layer(bias)).map(|(_, param)| param);
@@ -275,122 +325,6 @@ impl Sight {
         };
         (next, None)
     }
-
-    /// Tokens as they are, of which the first is normed for nobody: its saved tensors go at once.
-    fn with_first_normed<'t>(&self, tape: &'t Tape, (part, layer): (&Laid, u8), (x, width): (Var<'t>, TowerSize)) -> Var<'t> {
-        let first = x.clone().slice(self.form(tape, 1, width));
-        let from = tape.nodes();
-        drop(self.norm(tape, part, (layer, 1)).map(|norm| norm.run(&first)));
-        tape.abandon((from, tape.nodes()));
-        x
-    }
-
-    /// The means of squares of patches.
-    fn pooled<'t>(&self, tape: &'t Tape, At { x, width, .. }: At<'t>) -> At<'t> {
-        let side = self.tower.pooled_side().unwrap_or(1);
-        let rows = side.saturating_mul(side);
-        let plane = x.copy().named("patches in a plane");
-        At { x: plane.pooled(self.form(tape, rows, width)), rows, width }
-    }
-
-    /// A matrix that reads what memory holds in another order; what it makes has the tower's format.
-    fn times<'t>(&self, tape: &'t Tape, layer: Option<(TowerLayer, Param)>, At { x, rows, width }: At<'t>) -> At<'t> {
-        let format = x.dtype();
-        let x = x.for_product();
-        let x = if self.images.1 > 1 { x.copy() } else { x };
-        let At { x, rows, width } = self.linear(tape, layer, None, At { x, rows, width });
-        At { x: x.cast(format), rows, width }
-    }
-
-    fn form(&self, tape: &Tape, rows: u64, width: TowerSize) -> Form {
-        tape.form([self.images, Dim("patches", rows), Dim(width.name(), self.tower.sizes.get(width))])
-    }
-
-    fn norm(&self, tape: &Tape, part: &Laid, (layer, rows): (u8, u64)) -> Option<Norm> {
-        let (layer, param) = part.layer(layer)?;
-        let bias = matches!(layer, TowerLayer::LayerNorm(_)).then_some(param + 1);
-        Some(Norm::of_tower(param, bias, self.of_rows(tape, rows)))
-    }
-
-    /// The shape of a norm's statistics.
-    fn of_rows(&self, tape: &Tape, rows: u64) -> Form {
-        tape.form([self.images, Dim("patches", rows), Dim("row", 1)])
-    }
-
-    /// The tower's part of an image's pixels, in the format of its weights, by a convolution.
-    fn patches<'t>(&self, tape: &'t Tape, part: &Laid, layer: u8, pixels: Var<'t>) -> At<'t> {
-        let (rows, width) = (self.tower.sizes.get(TowerSize::Patches), TowerSize::Hidden);
-        let Some((layer, weight)) = part.layer(layer) else { return At { x: pixels, rows, width } };
-        let bias = matches!(layer, TowerLayer::Linear(..)).then_some(weight + 1);
-        let format = tape.read(weight).dtype();
-        let x = pixels.cast_as(format, "pixels").patched((weight, bias), self.form(tape, rows, width));
-        let x = if self.wanting { x.wanting() } else { x };
-        At { x, rows, width }
-    }
-
-    fn with_class_token<'t>(&self, tape: &'t Tape, part: &Laid, layer: u8, at: At<'t>) -> At<'t> {
-        let Some((_, token)) = part.layer(layer) else { return at };
-        let rows = at.rows.saturating_add(1);
-        let token = tape.read(token).expand(self.form(tape, 1, at.width));
-        At { x: token.cat(at.x, self.form(tape, rows, at.width)).named("patches with their class"), rows, ..at }
-    }
-
-    fn with_positions<'t>(&self, tape: &'t Tape, part: &Laid, layer: u8, (x, rows): (Var<'t>, u64)) -> Var<'t> {
-        let Some((_, table)) = part.layer(layer) else { return x };
-        // The ids are a buffer of the tower.
-        let ids = tape.constant("positions of patches", tape.form([Dim("nothing", 0)]), DType::Int64);
-        let width = Dim(TowerSize::Hidden.name(), self.tower.sizes.get(TowerSize::Hidden));
-        let places = tape.embedding(ids, table, tape.form([Dim("patches", rows), width]));
-        x.add(places.named("embedded positions of patches")).named("embedded patches")
-    }
-
-    /// `x · Wᵀ`, and a bias.
-    fn linear<'t>(&self, tape: &'t Tape, layer: Option<(TowerLayer, Param)>, bias: Option<Param>, at: At<'t>) -> At<'t> {
-        let Some((layer, weight)) = layer else { return at };
-        let (width, bias) = match layer {
-            TowerLayer::Linear(_, _, output) => (output, Some(weight + 1)),
-            TowerLayer::Matrix(_, _, output) => (output, bias),
-            _ => return at,
-        };
-        let form = self.form(tape, at.rows, width);
-        // Of one image the rows can be read in any order.
-        let x = if self.images.1 > 1 { at.x.contiguous() } else { at.x };
-        At { x: x.linear(weight, bias, form), rows: at.rows, width }
-    }
-
-    /// Attention of what a norm makes of `x`, added to it; and the probabilities.
-    fn attend<'t>(
-        &self,
-        tape: &'t Tape,
-        part: &Laid,
-        (norm, [query, key, value, output]): (u8, [u8; 4]),
-        (x, rows): (Var<'t>, u64),
-    ) -> (Var<'t>, Option<Var<'t>>) {
-        let Some(norm) = self.norm(tape, part, (norm, rows)) else { return (x, None) };
-        let normed = norm.run(&x);
-        let of = |layer: u8, x: &Var<'t>| {
-            self.linear(tape, part.layer(layer), None, At { x: x.clone(), rows, width: TowerSize::Hidden }).x
-        };
-        let heads = |layer, name| of(layer, &normed).named(name).heads(self.heads, self.several);
-        let (q, k, v) = (heads(query, "queries"), heads(key, "keys"), heads(value, "values"));
-        let (seen, weights) = self.core.run((&q, &k, &v), &Tables::default());
-        let out = of(output, &seen);
-        drop((q, k, v, seen, normed));
-        (x.add(out).named("attention residual"), weights)
-    }
-
-    /// Two matrices and a function between, of what a norm makes of `x`, added to it.
-    fn feed<'t>(&self, tape: &'t Tape, part: &Laid, (norm, [up, down]): (u8, [u8; 2]), (x, rows): (Var<'t>, u64)) -> Var<'t> {
-        let (Some(norm), Some(function)) = (self.norm(tape, part, (norm, rows)), self.tower.function(TowerSize::Act)) else {
-            return x;
-        };
-        let normed = norm.run(&x);
-        let of = |layer: u8, x: Var<'t>| self.linear(tape, part.layer(layer), None, At { x, rows, width: TowerSize::Hidden }).x;
-        let inner = Activation::of(function).run(&of(up, normed.clone()).named("up output")).named("down input");
-        let output = of(down, inner);
-        drop(normed);
-        x.add(output).named("block output")
-    }
 }
 
 /// The steps of a part.
@@ -400,9 +334,14 @@ fn steps(layers: &'static [TowerLayer]) -> &'static [TowerStep] {
 }
 
 /// True if a part is the tower's blocks.
-fn attends(layer: &TowerLayer) -> bool {
-    let attends = |step: &TowerStep| matches!(step, TowerStep::Attention { .. });
+pub(super) fn attends(layer: &TowerLayer) -> bool {
+    let attends = |step: &TowerStep| matches!(step, TowerStep::Attention { .. } | TowerStep::Joint { .. });
     matches!(layer, TowerLayer::Runs(steps) if steps.iter().any(attends))
+}
+
+/// True unless checkpointing finds no patches that it asks a gradient of.
+fn are_wanted(part: &Laid) -> bool {
+    !steps(part.layers).iter().any(|step| matches!(step, TowerStep::Packed { wanted: false, .. }))
 }
 
 /// True if the projector reads the output of a block.

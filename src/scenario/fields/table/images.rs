@@ -18,4 +18,11 @@ fields! { $
     /// for backward. The projector behind it learns.
     FrozenTower("fvt", "freeze_vision_tower", "Frozen vision tower")
         .flag().group(Group::Run).train().folded().default(FieldDefault::Flag(false)),
+    /// Images of fewer pixels are made larger, where the model's processor resizes in proportion. Empty: as
+    /// the files of the published models say.
+    FewestPixels("ipf", "image_min_pixels", "Fewest pixels of an image")
+        .whole(1..=1_000_000_000).unit("px").optional().group(Group::Run).folded().default(FieldDefault::Empty),
+    /// Images of more pixels are made smaller, likewise. A smaller number caps the tokens of an image.
+    MostPixels("ipm", "image_max_pixels", "Most pixels of an image")
+        .whole(1..=1_000_000_000).unit("px").optional().group(Group::Run).folded().default(FieldDefault::Empty),
 }

@@ -351,4 +351,6 @@ fields! { $
     VisionMostPatches("vision-config.max-num-patches", "vision_config.max_num_patches", "Vision: rows of positions").whole(1..=SIZE).step(1).of_file(),
     /// Bands of sound that a further part reads.
     FurtherInput("further-config.input-size", "further_config.input_size", "Further part: bands of sound").whole(1..=SIZE).step(1).of_file(),
+    /// Blocks of the vision tower that see the whole image, where the others see windows of it.
+    VisionFull("vision-config.fullatt-block-indexes", "vision_config.fullatt_block_indexes", "Vision: blocks that see all").layers().of_file(),
 }
