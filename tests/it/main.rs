@@ -28,8 +28,8 @@ mod models {
     mod oom;
     mod refused;
     mod source;
-    mod tasks;
     mod source_rows;
+    mod tasks;
     mod towers;
     mod trained_states;
 }

@@ -10,7 +10,11 @@ pub const FAMILY: FamilySpec = FamilySpec {
     sizes: Sizes::of([5120, 8192], 48, 40, 202_048, 131_072).kv(8).head(128),
     attention_bias: ATTENTION_BIAS,
     output_bias: ATTENTION_BIAS,
-    experts: Some(Experts { shared: 1, chosen_by: &["moe_layers", "mlp_layer_types", "interleave_moe_layer_step"], ..Experts::of(16, 1) }),
+    experts: Some(Experts {
+        shared: 1,
+        chosen_by: &["moe_layers", "mlp_layer_types", "interleave_moe_layer_step"],
+        ..Experts::of(16, 1)
+    }),
     dense_inner: Some(("intermediate_size_mlp", 16_384)),
     chunks: true,
     ..FamilySpec::PLAIN

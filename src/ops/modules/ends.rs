@@ -7,9 +7,9 @@ mod declared;
 mod encoder;
 mod forms;
 mod frames;
+mod head;
 mod loss;
 mod parts;
-mod saved;
 mod source;
 mod tables;
 mod task;
@@ -31,12 +31,10 @@ use super::altup::{OfLayer, SharedKeys, Streams};
 use super::norm::Norm;
 use super::tables::Tables;
 use super::tower::{AroundBlocks, Sight};
-use super::{Build, FP32, Linear, Shapes, Split};
+use super::{Build, FP32, Linear, Shapes};
 use crate::config::{
-    AttentionKernel, EmbeddingScale, Float8, Keys, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds, Recompute,
-    Tower,
+    AttentionKernel, EmbeddingScale, Keys, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds, Recompute, Tower,
 };
-use crate::ops::builder::Lowering;
 use crate::ops::tape::{Kept, Param, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -165,6 +163,36 @@ fn projections(build: &Build<'_>, own: Dim) -> Option<[Linear; 2]> {
     })
 }
 
+/// Embeddings, which learn or stay together.
+struct Embeddings {
+    embedding: Param,
+    source: Option<Box<OfSource>>,
+    positions: Option<Param>,
+    of_encoder: OfEncoder,
+}
+
+impl Embeddings {
+    /// Declares them in the order of the modules.
+    fn new(build: &Build<'_>, (first, last): (bool, bool), shared: Option<Param>) -> Self {
+        let (own, places) = (own_width(build), encoder::embedding_width(build));
+        build.tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+        let holds = first || (last && build.model().tie_word_embeddings);
+        let frozen = build.tape.freeze(build.with.tuning.freezes_embedding());
+        let embedding = shared.unwrap_or_else(|| if holds { token_embedding(build, own) } else { 0 });
+        let source = beside(build, first, own, embedding);
+        let positions = if first { learned_positions(build, places) } else { None };
+        let of_encoder = OfEncoder::new(build, first);
+        build.tape.freeze(frozen);
+        Self { embedding, source, positions, of_encoder }
+    }
+}
+
+/// True if a frozen embedding's output wants a gradient, so that checkpointed blocks have one to hand on.
+fn wants_gradient(build: &Build<'_>) -> bool {
+    let with = build.with;
+    with.tuning.freezes_embedding() && with.recompute == Recompute::Full && !build.kernels().is_own_model
+}
+
 /// The final norm where it is registered before the blocks, and the norm behind the embedding.
 fn early_norms(build: &Build<'_>, (first, last): (bool, bool), embedded: Dim) -> [Option<Norm>; 2] {
     let model = build.model();
@@ -205,23 +233,12 @@ impl Ends {
 
     /// Declares them around an embedding that is there already, if there is one.
     fn with_embedding(build: &Build<'_>, (first, last): (bool, bool), shared: Option<Param>) -> Self {
-        let (with, model, tape) = (build.with, build.model(), build.tape);
+        let (with, model) = (build.with, build.model());
         let modules = model.family.modules();
-        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let (own, places) = (own_width(build), encoder::embedding_width(build));
-        let holds = first || (last && model.tie_word_embeddings);
-        let frozen = tape.freeze(with.tuning.freezes_embedding());
-        let embedding = shared.unwrap_or_else(|| if holds { token_embedding(build, own) } else { 0 });
-        if shared.is_none() && with.tuning.copies_embedding() {
-            saved::original(build, |name| build.parameter(name, [with.vocab_part(), own]));
-        }
-        let source = beside(build, first, own, embedding);
-        let positions = if first { learned_positions(build, encoder::embedding_width(build)) } else { None };
-        let of_encoder = OfEncoder::new(build, first);
-        tape.freeze(frozen);
-        let sight = if first { super::tower::declare(build) } else { None };
-        let projections = projections(build, own);
-        let [final_norm, embedding_norm] = early_norms(build, (first, last), encoder::embedding_width(build));
+        let Embeddings { embedding, source, positions, of_encoder } = Embeddings::new(build, (first, last), shared);
+        let (sight, projections) = (if first { super::tower::declare(build) } else { None }, projections(build, own));
+        let [final_norm, embedding_norm] = early_norms(build, (first, last), places);
         let (kinds_of_masks, [slides, two_tables]) = of_windows(model);
         Self {
             embedding,
@@ -269,7 +286,7 @@ impl Ends {
             scores: with.tuning.objective.scores(),
             prompt: first.then(|| Prompt::new(build)).flatten(),
             prefix: first.then(|| Prefix::new(build)).flatten(),
-            wanting: with.tuning.freezes_embedding() && with.recompute == Recompute::Full && !build.kernels().is_own_model,
+            wanting: wants_gradient(build),
         }
     }
 
@@ -316,32 +333,9 @@ impl Ends {
         let bias = (model.lm_head_bias && !added).then_some("head bias");
         self.head = Some(if model.tie_word_embeddings {
             let bias = bias.map(|name| build.vector(name, with.vocab_part()));
-            Linear {
-                weight: self.embedding,
-                bias,
-                form: build.shapes.logits,
-                conv1d: false,
-                split: Split::None,
-                part: None,
-                all_tokens: None,
-                packed: None,
-                float8: None,
-                adapter: None,
-                autocast: false,
-            }
+            head::tied(build, self.embedding, bias)
         } else {
-            // torchtitan's recipes leave the head out of those in float8 (`filter_fqns`).
-            let build = Build { with: &Lowering { float8: Float8::OFF, ..*with }, ..*build };
-            let width = if model.encoder.is_some() { encoder::head_width(&build) } else { own_width(&build) };
-            let dims = (with.vocab_part(), width);
-            let learns = with.tuning.copies_head();
-            if learns {
-                saved::original(&build, |name| build.parameter(name, [dims.0, dims.1]));
-            }
-            let frozen = build.tape.freeze(with.tuning.freezes_model() && !learns);
-            let head = build.linear(("head weight", bias), dims, build.shapes.logits);
-            build.tape.freeze(frozen);
-            head
+            head::own(build, bias)
         });
     }
 

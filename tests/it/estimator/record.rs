@@ -57,10 +57,10 @@ fn met_by_a_token(model: &ModelConfig, op: &Op, tensor: &Tensor) -> u64 {
 fn over_state(mixer: &Mixer) -> f64 {
     let (products, width) = match mixer.kind {
         MixerKind::Lfm2 | MixerKind::RgLru | MixerKind::Rwkv => (0.0, 0),
-        MixerKind::Mlstm => (2.0, mixer.state_size),
         MixerKind::Minimax => (2.0, mixer.head_dim),
         MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole => (3.0, mixer.state_size),
-        MixerKind::Mamba
+        MixerKind::Mlstm
+        | MixerKind::Mamba
         | MixerKind::Zamba
         | MixerKind::FalconMamba
         | MixerKind::Jamba

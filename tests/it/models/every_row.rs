@@ -19,6 +19,7 @@ fn highest() -> Option<u64> {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "no test runs in the browser")]
 fn every_row_trains_in_a_while_and_in_little_memory() {
     for row in catalog::models() {
         // Layers that keep a state run loops over the text.

@@ -55,8 +55,8 @@ const ALONE: &str = r#"{"model_type":"bart","architectures":["BartForCausalLM"],
 
 #[test]
 fn a_decoder_saved_alone_keeps_idle_weights_and_has_the_memory_and_the_time_of_a_decoder() {
-    let model = read(ALONE);
     const PARAMETERS: u64 = 128_125_952;
+    let model = read(ALONE);
     assert_eq!((parameters_of(&model), support::parameters(&model)), (PARAMETERS, PARAMETERS));
     assert_eq!(model.source.map(|source| (source.layers, source.hidden_size)), Some((0, 1024)));
     let job = support::training_job(&model, ParallelLayout::SINGLE, |run| run.loss = Loss::OfStack);

@@ -10,9 +10,9 @@ mod source;
 use std::num::NonZeroU64;
 
 use headroom::config::{
-    Accelerator, AttentionKernel, Cluster, DataSharding, Engine, GradientDType, HiddenAct, Job, Mixer, MixerKind, MlpKind,
-    ModelConfig, Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run, ServingRun,
-    Stack, TaskKind, Tower, TowerLayer, TrainingPrecision, TrainingRun,
+    Accelerator, AttentionKernel, Cluster, DataSharding, Engine, GradientDType, HiddenAct, Hybrid, Job, Mixer, MixerKind,
+    MlpKind, ModelConfig, Normalization, Optimizer, Overheads, ParallelLayout, PeakRates, PositionEmbedding, Recompute, Run,
+    ServingRun, SharedBlocks, Stack, TaskKind, Tower, TowerLayer, TrainingPrecision, TrainingRun,
 };
 use headroom::units::Bytes;
 
@@ -211,14 +211,18 @@ fn tower_parameters(tower: &Tower) -> u64 {
     parts.map(|part| of(part.times) * part.layers.iter().map(layer).sum::<u64>()).sum()
 }
 
+/// A state; where a shared block stands before it, its output's matrix and what the layer adds to the block.
+fn parameters_beside_shared(config: &ModelConfig, shared: &SharedBlocks, hybrid: &Hybrid, layer: u64) -> u64 {
+    let (h, f, r) = (config.hidden_size, config.intermediate_size, shared.adapter_rank);
+    let own = hybrid.mixer.as_ref().map_or(0, |mixer| mixer_parameters(h, mixer));
+    let adds = r * (h + 2 * f) + if shared.adapts_attention { 12 * r * h } else { 0 };
+    own + if hybrid.attention_layers.contains(layer) { h * h + adds } else { 0 }
+}
+
 /// One layer: whichever of attention, state and feed-forward it has, with a norm for each half that is there.
 fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
     if let (Some(shared), Some(hybrid)) = (config.shared, &config.hybrid) {
-        // A norm and a state; where a shared block stands before them, its output's matrix and what the layer adds to the block.
-        let (h, f, r) = (config.hidden_size, config.intermediate_size, shared.adapter_rank);
-        let own = norm + hybrid.mixer.as_ref().map_or(0, |mixer| mixer_parameters(h, mixer));
-        let adds = r * (h + 2 * f) + if shared.adapts_attention { 12 * r * h } else { 0 };
-        return own + if hybrid.attention_layers.contains(layer) { h * h + adds } else { 0 };
+        return parameters_beside_shared(config, &shared, hybrid, layer) + norm;
     }
     let Some(hybrid) = &config.hybrid else {
         let counted = &config.family.modules().encoder;

@@ -9,7 +9,12 @@ use crate::sources;
 
 /// The table of tokens, with the rows that a tower adds to it.
 pub(super) fn token_embedding(build: &Build<'_>, width: Dim) -> Param {
-    build.parameter("token embedding", [crate::ops::modules::tower::with_rows(build, build.with.vocab_part()), width])
+    let dims = [crate::ops::modules::tower::with_rows(build, build.with.vocab_part()), width];
+    let embedding = build.parameter("token embedding", dims);
+    if build.with.tuning.copies_embedding() {
+        super::head::original(build, |name| build.parameter(name, dims));
+    }
+    embedding
 }
 
 /// The encoder beside the decoder, and a table of words that nobody reads.
