@@ -120,7 +120,10 @@ impl ShapeRule {
             }
             Some(hybrid) if self.indexer || self.index_blocks => hybrid.has_indexer_alone(self.index_blocks),
             Some(hybrid) => self.other_heads && hybrid.has_other_heads_alone(),
-            None => !(self.altup || self.gates_attention || self.indexer || self.own_inputs && model.moe.is_some()),
+            None => {
+                let shares = matches!(self.layers_of_states, LayersOfStates::BehindSharedBlock);
+                !(shares || self.altup || self.gates_attention || self.indexer || self.own_inputs && model.moe.is_some())
+            }
         };
         layers
             && (model.shared.is_none() || !self.states.is_empty())

@@ -22,7 +22,7 @@ pub(super) fn own_words(model: &Counted) -> u64 {
 /// The decoder's attention, and the conformer with a matrix and two biases for distances.
 fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
     let h = model.hidden_size;
-    let [.., kernel, _] = own;
+    let [_, _, _, _, _, kernel, ..] = own;
     own_words(model) + attention_twice(model, own, said) + conformer(model, own, h * h + 2 * h, *kernel)
 }
 

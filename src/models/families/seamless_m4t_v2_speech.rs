@@ -6,7 +6,7 @@ use crate::models::prelude::*;
 
 /// The decoder's attention, and the conformer with 64 distances back, 8 ahead and one of nothing.
 fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
-    let [.., heads, _] = own;
+    let [_, _, _, _, _, heads, ..] = own;
     let distances = 73 * (model.hidden_size / heads.max(&1));
     own_words(model) + attention_twice(model, own, said) + conformer(model, own, distances, 8)
 }

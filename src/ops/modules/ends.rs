@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 pub(crate) use chunks::AroundLoss;
-use declared::{beside, is_turned, learned_positions, of_windows, token_embedding};
+use declared::{Embeddings, is_turned, of_windows, wants_gradient};
 use encoder::{OfEncoder, Transform};
 use forms::Forms;
 use frames::Frames;
@@ -161,36 +161,6 @@ fn projections(build: &Build<'_>, own: Dim) -> Option<[Linear; 2]> {
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         [build.linear(("weight into the model's width", None), (with.h(), own), build.shapes.hidden), out]
     })
-}
-
-/// Embeddings, which learn or stay together.
-struct Embeddings {
-    embedding: Param,
-    source: Option<Box<OfSource>>,
-    positions: Option<Param>,
-    of_encoder: OfEncoder,
-}
-
-impl Embeddings {
-    /// Declares them in the order of the modules.
-    fn new(build: &Build<'_>, (first, last): (bool, bool), shared: Option<Param>) -> Self {
-        let (own, places) = (own_width(build), encoder::embedding_width(build));
-        build.tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let holds = first || (last && build.model().tie_word_embeddings);
-        let frozen = build.tape.freeze(build.with.tuning.freezes_embedding());
-        let embedding = shared.unwrap_or_else(|| if holds { token_embedding(build, own) } else { 0 });
-        let source = beside(build, first, own, embedding);
-        let positions = if first { learned_positions(build, places) } else { None };
-        let of_encoder = OfEncoder::new(build, first);
-        build.tape.freeze(frozen);
-        Self { embedding, source, positions, of_encoder }
-    }
-}
-
-/// True if a frozen embedding's output wants a gradient, so that checkpointed blocks have one to hand on.
-fn wants_gradient(build: &Build<'_>) -> bool {
-    let with = build.with;
-    with.tuning.freezes_embedding() && with.recompute == Recompute::Full && !build.kernels().is_own_model
 }
 
 /// The final norm where it is registered before the blocks, and the norm behind the embedding.

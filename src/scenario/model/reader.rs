@@ -84,6 +84,8 @@ fn to_json(id: FieldId, value: &Value, layers: usize) -> import::Value {
             _ => Json::Text(text.clone()),
         },
         Value::Layers(set) => {
+            // A tower has layers of its own.
+            let layers = if field(id).name.starts_with(crate::models::VISION) { MOST_LAYERS } else { layers };
             let has = |at: &usize| set.contains(u64::try_from(*at).unwrap_or(u64::MAX));
             let yes_or_no = |at: usize| Json::Whole(u64::from(has(&at)));
             if import::YES_OR_NO.contains(&field(id).name) {
@@ -110,6 +112,7 @@ fn from_json(id: FieldId, value: &import::Value) -> Option<Value> {
         (FieldKind::Decimal { .. }, Json::Whole(number)) => Value::Decimal(crate::units::to_f64(*number)),
         (FieldKind::Decimal { .. }, Json::OtherNumber(text)) => Value::Decimal(text.parse().ok()?),
         (FieldKind::Flag, Json::Bool(yes)) => Value::Flag(*yes),
+        (FieldKind::Flag, Json::Whole(yes @ (0 | 1))) => Value::Flag(*yes == 1),
         (FieldKind::Choice(options), Json::Text(word)) => {
             let word = word.replace('_', "-");
             Value::Choice(options.iter().find(|option| option.value == word)?.value)
@@ -128,9 +131,12 @@ fn from_json(id: FieldId, value: &import::Value) -> Option<Value> {
     })
 }
 
+/// The most layers that a list says something of.
+const MOST_LAYERS: usize = 1024;
+
 /// The layers that a list of numbers means: its members, or the places of those that are not 0.
 fn layers_of(numbers: &[u64], yes_or_no: bool) -> Option<Value> {
-    let place = |number: u64| usize::try_from(number).ok().filter(|place| *place < 1024);
+    let place = |number: u64| usize::try_from(number).ok().filter(|place| *place < MOST_LAYERS);
     let places: Option<Vec<usize>> = if yes_or_no {
         Some((0..numbers.len()).filter(|at| numbers.get(*at).is_some_and(|number| *number != 0)).collect())
     } else {

@@ -1,7 +1,9 @@
 //! Parts that both ends declare first: the table of tokens, positions, an encoder beside the decoder.
 
+use super::encoder::{self, OfEncoder};
+use super::own_width;
 use super::source::OfSource;
-use crate::config::{LayerSet, LinearBiases, ModelConfig, PositionEmbedding};
+use crate::config::{LayerSet, LinearBiases, ModelConfig, PositionEmbedding, Recompute};
 use crate::ops::modules::Build;
 use crate::ops::tape::Param;
 use crate::ops::tensor::Dim;
@@ -50,4 +52,34 @@ pub(super) fn learned_positions(build: &Build<'_>, width: Dim) -> Option<Param> 
     let table = learned.then(|| build.parameter("position embedding", [Dim("position_rows", model.position_rows), width]));
     tape.freeze(build.with.tuning.freezes_embedding());
     table
+}
+
+/// Embeddings, which learn or stay together.
+pub(super) struct Embeddings {
+    pub embedding: Param,
+    pub source: Option<Box<OfSource>>,
+    pub positions: Option<Param>,
+    pub of_encoder: OfEncoder,
+}
+
+impl Embeddings {
+    /// Declares them in the order of the modules.
+    pub fn new(build: &Build<'_>, (first, last): (bool, bool), shared: Option<Param>) -> Self {
+        let (own, places) = (own_width(build), encoder::embedding_width(build));
+        build.tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+        let holds = first || (last && build.model().tie_word_embeddings);
+        let frozen = build.tape.freeze(build.with.tuning.freezes_embedding());
+        let embedding = shared.unwrap_or_else(|| if holds { token_embedding(build, own) } else { 0 });
+        let source = beside(build, first, own, embedding);
+        let positions = if first { learned_positions(build, places) } else { None };
+        let of_encoder = OfEncoder::new(build, first);
+        build.tape.freeze(frozen);
+        Self { embedding, source, positions, of_encoder }
+    }
+}
+
+/// True if a frozen embedding's output wants a gradient, so that checkpointed blocks have one to hand on.
+pub(super) fn wants_gradient(build: &Build<'_>) -> bool {
+    let with = build.with;
+    with.tuning.freezes_embedding() && with.recompute == Recompute::Full && !build.kernels().is_own_model
 }
