@@ -1,5 +1,6 @@
 //! The vision part of `exaone4_5` (transformers 5.23): that of `qwen2_5_vl`, with key/value heads that several query heads share.
 
+use super::qwen2_vl_vision::MERGER;
 use crate::models::tower_prelude::*;
 
 /// `exaone4_5_vision`.
@@ -18,8 +19,30 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Heads, "vision_config.num_heads", 16),
         stated(KeyHeads, "vision_config.num_key_value_heads", 8),
     ],
+    not_looked_at: &["window_size", "fullatt_block_indexes"],
     follow,
-    modules: &TowerModules { model_type: "exaone4_5_vision", ..*super::qwen2_5_vl_vision::TOWER.modules },
+    // Its images do not run: queries, keys and values of one matrix are not of one width.
+    modules: &TowerModules {
+        model_type: "exaone4_5_vision",
+        parts: &[
+            TowerPart { times: One, layers: &[Matrix("patch embedding", Patch, Hidden)] },
+            TowerPart {
+                times: Layers,
+                layers: &[
+                    RmsNorm(Hidden),
+                    RmsNorm(Hidden),
+                    Linear("query, key and value", Hidden, Joint),
+                    Linear("output", Hidden, Hidden),
+                    Linear("gate", Hidden, Inner),
+                    Linear("up", Hidden, Inner),
+                    Linear("down", Inner, Hidden),
+                ],
+            },
+            TowerPart { times: One, layers: &[RmsNorm(Hidden)] },
+            TowerPart { times: One, layers: &[MERGER.layers[0], MERGER.layers[1]] },
+        ],
+        buffers: &[TowerBuffer::Frequencies(Turned)],
+    },
     ..super::qwen2_5_vl_vision::TOWER
 };
 
