@@ -40,7 +40,7 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
         }
     }
     let of_states = file.keys().find(|key| key.starts_with("mamba_") || key.starts_with("ssm_"));
-    if let Some(key) = of_states.filter(|_| !has_states) {
+    if let Some(key) = of_states.filter(|_| !(has_states || counts)) {
         return named("state-space layers", key);
     }
     let differs = kind.is_some_and(|kind| kind.modules.differential);
