@@ -151,7 +151,7 @@ fn heads_of_state(file: &mut Reader<'_>, states: States, config: &ModelConfig, m
     if matches!(states.attends, Attends::Shared { .. }) {
         mixer.num_heads = file.size_or(&["n_mamba_heads"], MAX_SIZE, heads)?;
         mixer.head_dim = (channels(file, states, hidden)? / mixer.num_heads).max(1);
-        mixer.chunk_size = file.size_or(&["chunk_size"], MAX_SIZE, states.chunk)?;
+        mixer.chunk_size = file.size_or(CHUNK, MAX_SIZE, states.chunk)?;
         mixer.num_key_heads = file.size_or(&["mamba_ngroups"], MAX_SIZE, key_heads)?;
         mixer.state_size = file.size_or(&states.names(KEY), MAX_SIZE, key)?;
         return Ok(());

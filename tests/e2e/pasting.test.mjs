@@ -34,7 +34,7 @@ const FILES = [
     remarks: [/^Not loaded, as the library's class has none: layers/],
   },
   { file: 'corpus/microsoft__Florence-2-base.json', refused: /encoder beside its decoder/ },
-  { file: 'corpus/fla-hub__transformer-1B.json', unknown: 'transformer', name: /^transformer/i, remarks: [/^Assumed: counted as a generic decoder, because the kind transformer is not known\./] },
+  { file: 'corpus/stepfun-ai__Step2Mini-tiny.json', unknown: 'step2_mini', name: /^step/i, remarks: [/^Assumed: counted as a generic decoder, because the kind step2_mini is not known\./] },
   { file: 'corpus/MiniMaxAI__MiniMax-M2.5.json', name: /^MiniMax-M2( · 229 B|, M2\.1, M2\.5 and M2\.7)( FP8)?$/, size: '228 689 748 992', remarks: [/^Not loaded, as the library's class has none: layers/] },
   { file: 'corpus/Qwen__Qwen3-8B.json', name: /^Qwen3 (· 8\.2 B|8B)$/, size: '8 190 735 360', remarks: [] },
   { file: 'corpus/01-ai__Yi-34B.json', name: /^(Llama · 34\.4 B|Yi[ -]34B.*)$/, size: '34 388 917 248', remarks: [] },
@@ -246,7 +246,7 @@ test('the card and the dialog can be read in both colours and on a phone', async
   for (const colorScheme of ['light', 'dark']) {
     for (const [size, viewport] of [['desk', { width: 1280, height: 800 }], ['phone', { width: 390, height: 844 }]]) {
       const page = await open(BEFORE, { colorScheme, viewport, touch: size === 'phone' });
-      assert.equal(await fill(page, 'corpus/fla-hub__transformer-1B.json'), 'paste-unknown');
+      assert.equal(await fill(page, 'corpus/stepfun-ai__Step2Mini-tiny.json'), 'paste-unknown');
       await axe(page);
       await screenshot(page, `paste-unknown-${size}-${colorScheme}`, { fullPage: false });
       await part(page, 'paste-generic').click();

@@ -72,7 +72,7 @@ test('a model whose layers keep a state is pasted, refused for training, and ser
   const page = await open('v1&n=4&tp=4');
   const first = await link(page);
   await part(page, 'paste').click();
-  const config = { model_type: 'recurrent_gemma', num_hidden_layers: 26, attention_window_size: 2048, lru_width: 2560 };
+  const config = { model_type: 'recurrent_gemma', num_hidden_layers: 26 };
   await part(page, 'paste-text').fill(JSON.stringify(config));
   await part(page, 'paste-report').waitFor();
   assert.match(await textOf(part(page, 'paste-report')), /mixer_layers.*18 of 26.*attention_layers.*8 of 26/);

@@ -8,13 +8,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     class: "LLaDA",
     saved_with: &["LLaDAModelLM"],
     inner: InnerWidth::Stated(&["intermediate_size", "mlp_hidden_size"]),
-    own_names: &[
-        ("hidden_size", &["d_model"]),
-        ("num_hidden_layers", &["n_layers"]),
-        ("num_attention_heads", &["n_heads"]),
-        ("num_key_value_heads", &["n_kv_heads"]),
-        ("vocab_size", &["embedding_size"]),
-    ],
+    own_names: &[("vocab_size", &["embedding_size"])],
     sizes: Sizes::of([4096, 12_288], 32, 32, 126_464, 4096),
     only: &[
         Only::else_refused("block_type", &["llama"], "blocks that are not llama's"),

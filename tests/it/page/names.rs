@@ -76,7 +76,11 @@ const FILES: [(&str, &str, &[&str]); 9] = [
     ),
     ("corpus/google__gemma-4-26B-A4B.json", "Gemma 4 · 25.2 B", &["Left out: the vision tower"]),
     ("corpus/XiaomiMiMo__MiMo-V2-Flash.json", "MiMo-V2-Flash · 309 B", &["Not loaded, as the library's class has none: layers"]),
-    ("corpus/nvidia__DeepSeek-V3.2-NVFP4.json", "DeepSeek-V3.2 · 672 B", &["Not loaded, as the library's class has none: layers"]),
+    (
+        "corpus/nvidia__DeepSeek-V3.2-NVFP4.json",
+        "DeepSeek-V3.2 · 672 B",
+        &["Not loaded, as the library's class has none: layers"],
+    ),
     ("corpus/openai__gpt-oss-120b.json", "gpt-oss · 117 B", &[]),
 ];
 
