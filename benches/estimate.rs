@@ -10,7 +10,12 @@ use headroom::estimator::time::{StepTime, block_times, spread, step};
 use headroom::estimator::{Lengths, estimate};
 use headroom::planner::{curve_gpus, curve_seq};
 
+/// Bytes whose release makes glibc keep what is freed from then on.
+const KEPT: usize = 4 << 20;
+
 fn benches(criterion: &mut Criterion) {
+    // Otherwise every estimate gives its memory back to the kernel and faults it in again, which takes a third of the time.
+    drop(std::hint::black_box(vec![0_u8; KEPT]));
     let Some(row) = headroom::catalog::model("llama3-70b") else { return };
     let job = support::training_job(&row.config, support::layout(8, 4, 16, support::zero1()), |_| {});
     criterion.bench_function("estimate", |bench| bench.iter(|| estimate(std::hint::black_box(&job))));
