@@ -88,7 +88,7 @@ pub struct EncoderModules {
     pub counts_attention: bool,
     /// Feed-forward layers are among those parameters, too.
     pub counts_feed_forward: bool,
-    /// What stands before the classes of other tasks.
+    /// Layers before the classes of other tasks.
     pub tasks: TaskHeads,
     /// A dense layer reads the first token beside the output head (`pooler`).
     pub pools: bool,

@@ -528,7 +528,7 @@ pub enum AttentionGate {
     OfHeads,
     /// A sigmoid for every head, from a matrix of its own that runs once the output is there.
     SigmoidOfHeads,
-    /// The same in fp32.
+    /// As [`Self::SigmoidOfHeads`], in fp32.
     SigmoidOfHeadsInFp32,
 }
 

@@ -35,7 +35,7 @@ impl TaskKind {
 /// A task with the number of its classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Task {
-    /// What is predicted.
+    /// The task itself.
     pub kind: TaskKind,
     /// Numbers that the head gives, for each text or for each token.
     pub labels: u64,
@@ -46,13 +46,13 @@ pub struct Task {
 pub struct TaskHeads {
     /// The model alone has a dense layer over its first token (`pooler`).
     pub pools_states: bool,
-    /// What stands before the matrix of classes of a text.
+    /// Before the matrix of classes of a text.
     pub sequence: BeforeClasses,
-    /// What stands before that of tokens, and of spans.
+    /// Before that of tokens, and of spans.
     pub token: BeforeClasses,
 }
 
-/// What stands before a matrix of classes.
+/// The layer before a matrix of classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeforeClasses {
     /// Nothing.
@@ -91,7 +91,7 @@ impl TaskHeads {
     /// The layer before the output head for all tasks.
     pub const TRANSFORM: Self = Self { pools_states: false, sequence: BeforeClasses::Transform, token: BeforeClasses::Transform };
 
-    /// What stands before the matrix of that task.
+    /// The layer before the matrix of that task.
     pub const fn before(self, kind: TaskKind) -> BeforeClasses {
         match kind {
             TaskKind::States if self.pools_states => BeforeClasses::Dense(DenseFunction::Tanh),

@@ -185,13 +185,6 @@ pub struct SavedModules {
     pub head: bool,
 }
 
-impl SavedModules {
-    /// True if there is one.
-    pub const fn any(self) -> bool {
-        self.embedding || self.head
-    }
-}
-
 /// Which parameters learn, and what is added for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
@@ -310,6 +303,11 @@ impl Tuning {
     /// True if a copy of the embedding learns beside adapters.
     pub const fn copies_embedding(&self) -> bool {
         self.method.adapts_linears() && self.modules_to_save.embedding
+    }
+
+    /// True if a copy of the embedding or of the head learns beside adapters.
+    pub const fn copies_ends(&self) -> bool {
+        self.copies_embedding() || self.copies_head()
     }
 
     /// True if a copy of the head learns beside adapters.

@@ -150,6 +150,12 @@ impl Stage {
         self.of_kind.iter().find(|(of, _)| *of == kind).map_or(0, |(_, layers)| *layers)
     }
 
+    /// True if another stage holds the same ends and blocks, or as many blocks of each kind where all blocks are `alike`.
+    pub fn holds_as(&self, other: &Self, alike: bool) -> bool {
+        let ends = [self.embedding, self.head] == [other.embedding, other.head];
+        ends && (alike || self.first == other.first) && self.layers == other.layers && self.of_kind == other.of_kind
+    }
+
     /// The blocks it holds, counted from 0.
     pub const fn range(&self) -> Range<u64> {
         self.first..self.first.saturating_add(self.layers)

@@ -84,7 +84,7 @@ pub(super) fn hybrid(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mode
     odd_widths(file, (states.kind, kind.inner), config)
 }
 
-/// Whether a list may name layers that slide, and layers that run a shared block.
+/// True for each sort of layer that a list may name: those that slide, and those that run a shared block.
 type Words = (bool, bool);
 
 fn count(layers: &[Layer], of: Layer, all: bool) -> String {

@@ -45,7 +45,7 @@ const PARTS: [(&str, &str); 24] = [
 /// Multi-token prediction, in words.
 const MTP: &str = "layers that predict further tokens";
 
-/// The same layers where the library's class has none.
+/// Multi-token prediction where the library's class has none.
 pub(crate) const MTP_OF_CHECKPOINT: &str = "layers of the checkpoint that predict further tokens";
 
 /// Groups of keys that are no part of the model.

@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
                 && !around("num_hidden_layers")
     }
 
-    /// Whether the file around a text part was saved from a class of another task: one that classifies, or the whole kind's own model without
+    /// True if the file around a text part was saved from a class of another task: one that classifies, or the whole kind's own model without
     /// a head.
     pub(super) fn is_saved_without_text(&self) -> bool {
         let class = self.outer.and_then(|outer| super::value::class_of(outer.get("architectures")));

@@ -286,7 +286,7 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
     Ok(value)
 }
 
-/// What a list of places is.
+/// A list of places, in the words of an error.
 const PLACES: &str = "a list of whole numbers below 64";
 
 /// A list of places as bits.

@@ -8,7 +8,7 @@ pub(super) type Own = [u64; COUNTED_SIZES];
 /// A size that no file states and that follows from others.
 pub(super) const UNSTATED: u64 = u64::MAX;
 
-/// What a file states, else that.
+/// A size that a file states, or else the other.
 pub(super) fn or(stated: u64, otherwise: u64) -> u64 {
     if stated == UNSTATED { otherwise } else { stated }
 }

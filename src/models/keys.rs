@@ -32,7 +32,7 @@ pub(crate) struct SourceKeys {
     /// The groups of keys that the file has for encoder and decoder: those of the encoder's stand beside the decoder's, as
     /// `encoder.hidden_size`.
     pub groups: Option<[&'static str; 2]>,
-    /// Whether decoders are saved without it.
+    /// How decoders are saved without it.
     pub absent: Absent,
     /// Sets what follows from other sizes.
     pub finish: fn(&mut ModelConfig),
@@ -61,7 +61,7 @@ impl SourceKeys {
         }
     }
 
-    /// The same of a kind whose decoders may be saved without it.
+    /// These keys of a kind whose decoders may be saved without it.
     pub const fn or_absent(self) -> Self {
         Self { absent: Absent::MayBe, ..self }
     }
@@ -84,7 +84,7 @@ pub(crate) const DECODER: &[(&str, &[&str])] = &[
     ("num_attention_heads", &["decoder_attention_heads"]),
 ];
 
-/// Whether decoders are saved without their encoder, with weights of attention to its states that nothing reads.
+/// How decoders are saved without their encoder, with weights of attention to its states that nothing reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Absent {
     /// The library has no class for that.

@@ -9,7 +9,7 @@ pub const PLACES: TowerSize = Own2;
 /// Numbers that a convolution over three places reads.
 pub const THREE: TowerSize = Own3;
 
-/// What comes in is sound.
+/// The tower hears: sound comes in.
 pub const HEARD: TowerPart = TowerPart { times: One, layers: &[Runs(&[Step::Heard])] };
 
 /// Whisper's two convolutions over three places, and positions (`models/whisper`).
@@ -22,35 +22,30 @@ pub const CONVOLUTIONS: TowerPart = TowerPart {
     ],
 };
 
+/// Whisper's blocks, whose keys are made by a layer of that kind.
+macro_rules! blocks {
+    ($key:ident) => {
+        TowerPart {
+            times: SecondLayers,
+            layers: &[
+                $key("key", SecondHidden, SecondHidden),
+                Linear("value", SecondHidden, SecondHidden),
+                Linear("query", SecondHidden, SecondHidden),
+                Linear("output", SecondHidden, SecondHidden),
+                LayerNorm(SecondHidden),
+                Linear("up", SecondHidden, SecondInner),
+                Linear("down", SecondInner, SecondHidden),
+                LayerNorm(SecondHidden),
+            ],
+        }
+    };
+}
+
 /// Whisper's blocks: keys have no bias.
-pub const BLOCKS: TowerPart = TowerPart {
-    times: SecondLayers,
-    layers: &[
-        Matrix("key", SecondHidden, SecondHidden),
-        Linear("value", SecondHidden, SecondHidden),
-        Linear("query", SecondHidden, SecondHidden),
-        Linear("output", SecondHidden, SecondHidden),
-        LayerNorm(SecondHidden),
-        Linear("up", SecondHidden, SecondInner),
-        Linear("down", SecondInner, SecondHidden),
-        LayerNorm(SecondHidden),
-    ],
-};
+pub const BLOCKS: TowerPart = blocks!(Matrix);
 
 /// Blocks with biases everywhere.
-pub const BIASED: TowerPart = TowerPart {
-    times: SecondLayers,
-    layers: &[
-        Linear("key", SecondHidden, SecondHidden),
-        Linear("value", SecondHidden, SecondHidden),
-        Linear("query", SecondHidden, SecondHidden),
-        Linear("output", SecondHidden, SecondHidden),
-        LayerNorm(SecondHidden),
-        Linear("up", SecondHidden, SecondInner),
-        Linear("down", SecondInner, SecondHidden),
-        LayerNorm(SecondHidden),
-    ],
-};
+pub const BIASED: TowerPart = blocks!(Linear);
 
 /// A convolution reads three places.
 pub fn three_places(sizes: &mut TowerSizes) {

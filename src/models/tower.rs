@@ -129,6 +129,15 @@ impl TowerSpec {
     };
 }
 
+/// The part without the steps that images take through it, for a tower that has its layers and not its shapes.
+pub(super) const fn without_steps(part: &TowerPart) -> TowerPart {
+    let layers = match part.layers.split_last() {
+        Some((TowerLayer::Runs(_), layers)) => layers,
+        _ => part.layers,
+    };
+    TowerPart { times: part.times, layers }
+}
+
 /// A size of the vision part.
 pub(super) const fn stated(size: TowerSize, key: &'static str, default: u64) -> TowerKey {
     TowerKey { size, key, default: TowerDefault::Is(default) }

@@ -2,7 +2,7 @@
 
 pub(super) use super::tower::{
     BLOCKS, FURTHER, Known, TowerDefault, TowerGroup, TowerKey, TowerOnly, TowerSpec, VISION, count, flag, function, maybe,
-    patches, places, product, stated, turned,
+    patches, places, product, stated, turned, without_steps,
 };
 pub(super) use crate::config::HiddenAct;
 pub(super) use crate::config::TowerLayer::{self, LayerNorm, Linear, Matrix, RmsNorm, Runs, Table, Vector};

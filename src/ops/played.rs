@@ -50,7 +50,7 @@ pub(crate) fn played(with: &Lowering) -> Vec<Played> {
     }
     let state = tape.state();
     for parameter in state.parameters.iter().filter(|found| !found.beside) {
-        // What blocks of several layers have together is there once, as the embedding is.
+        // Parameters that blocks of several layers share are there once, as the embedding is.
         let (layer, times) = if parameter.shared { (0, with.model.shared_blocks()) } else { (usize::from(parameter.layer), 1) };
         let Some(part) = parts.get_mut(layer) else { continue };
         let elements = state.elements(parameter.form).saturating_mul(times);

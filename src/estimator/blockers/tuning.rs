@@ -40,9 +40,10 @@ fn may_chunk_loss(job: &Job, run: &TrainingRun) -> bool {
 /// Settings that Megatron-LM's adapters are not modelled with.
 fn under_megatron(job: &Job, run: &TrainingRun, mut forbid: impl FnMut(bool, &'static FrameworkRule)) {
     let (layout, tuning) = (job.layout(), &run.tuning);
-    let saves = tuning.copies_embedding() || tuning.copies_head();
-    let is_lora =
-        tuning.method == Method::Lora && !saves && tuning.objective == Objective::NextToken && !tuning.base.is_quantised();
+    let is_lora = tuning.method == Method::Lora
+        && !tuning.copies_ends()
+        && tuning.objective == Objective::NextToken
+        && !tuning.base.is_quantised();
     if !is_lora {
         return forbid(true, &TUNING_MEGATRON);
     }
@@ -94,9 +95,8 @@ pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
         modules.peft_spares_states && tuning.method.adapts_linears() && tuning.target_modules.meets(Targets::OTHERS),
         &STATES_ADAPTED,
     );
-    let saves = tuning.copies_embedding() || tuning.copies_head();
-    forbid(saves && job.model().tie_word_embeddings, &SAVED_TIED);
-    forbid(saves && layout.shards() > 1 && layout.sharding.shards_optimizer(), &SAVED_SHARED);
+    forbid(tuning.copies_ends() && job.model().tie_word_embeddings, &SAVED_TIED);
+    forbid(tuning.copies_ends() && layout.shards() > 1 && layout.sharding.shards_optimizer(), &SAVED_SHARED);
     let prefix = tuning.method == Method::Prefix;
     let takes_none = !modules.takes_prefix || job.model().mla.is_some();
     forbid(prefix && run.recompute != Recompute::None, &PREFIX_RECOMPUTED);

@@ -18,12 +18,12 @@ pub(super) struct Layer {
 pub(super) struct Layers {
     modules: Vec<Box<dyn Block>>,
     pub blocks: Vec<Layer>,
-    /// Whether each is one compiled graph.
+    /// True if each is one compiled graph.
     compiled: bool,
 }
 
 impl Layers {
-    /// Whether a first part of the block at that place is checkpointed apart from the rest.
+    /// True if a first part of the block at that place is checkpointed apart from the rest.
     pub fn has_part_before(&self, at: usize) -> bool {
         let modules = self.blocks.get(at).and_then(|layer| self.modules.get(layer.modules));
         modules.is_some_and(|modules| modules.has_part_before())

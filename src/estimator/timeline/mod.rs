@@ -180,9 +180,7 @@ impl<'a> Played<'a> {
     /// Becomes another stage that holds the same blocks and ends, or, where all blocks are `alike`, as many: only the micro-batches in
     /// flight differ. `false` if it does not.
     pub fn turn_into(&mut self, stage: &Stage, alike: bool) -> bool {
-        let own = &self.plan.stage;
-        let first = if alike { own.first } else { stage.first };
-        if (Stage { first, index: own.index, in_flight: own.in_flight, ..stage.clone() }) != *own {
+        if !self.plan.stage.holds_as(stage, alike) {
             return false;
         }
         self.plan.stage.in_flight = stage.in_flight;

@@ -27,7 +27,7 @@ struct Read {
     layer: Option<OfLayer>,
     /// The block's place in the stage.
     at: usize,
-    /// Whether it is the block's first part alone.
+    /// True if it is the block's first part alone.
     before: bool,
 }
 
@@ -47,7 +47,7 @@ struct Playing<'t, 'g> {
     last: u16,
     /// Whether backward has left it: it never comes to an embedding that does not learn.
     is_through: Cell<bool>,
-    /// Whether backward has still to come to the embedding of a decoder, which stands between its blocks and those of its encoder.
+    /// True while backward has still to come to the embedding of a decoder, which stands between its blocks and those of its encoder.
     turns: Cell<bool>,
 }
 

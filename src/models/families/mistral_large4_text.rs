@@ -10,7 +10,7 @@ fn rest(model: &Counted, [heads, width, rotating, ..]: &Own, said: Said<'_>) -> 
     let whole = layers - or(*rotating, layers - layers / 4);
     let bias = u64::from(model.attention_bias);
     let latent = latent_attention(model) + 2 * a;
-    // What is rotated elsewhere is made of the latents here.
+    // Elsewhere keys that rotate have a matrix; here the latents make them.
     let more = mla.qk_rope_head_dim * mla.kv_lora_rank * a;
     let less = mla.qk_rope_head_dim * (h + bias);
     let indexer = h * (heads * width + width + heads) + 2 * width + 2 * h + 2 * heads;

@@ -99,7 +99,7 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
                 ],
             },
         ],
-        // What a band of sound is on average, and how far it strays.
+        // Each band's mean and how far it strays.
         buffers: &[TowerBuffer::Pair(SOUND)],
     },
     ..TowerSpec::PLAIN

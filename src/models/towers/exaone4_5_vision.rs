@@ -1,7 +1,9 @@
 //! The vision part of `exaone4_5` (transformers 5.23): that of `qwen2_5_vl`, with key/value heads that several query heads share.
 
-use super::qwen2_vl_vision::MERGER;
 use crate::models::tower_prelude::*;
+
+/// The parts that it shares with Qwen2.5-VL.
+const PARTS: &[TowerPart] = super::qwen2_5_vl_vision::TOWER.modules.parts;
 
 /// `exaone4_5_vision`.
 pub const TOWER: TowerSpec = TowerSpec {
@@ -24,24 +26,8 @@ pub const TOWER: TowerSpec = TowerSpec {
     // Its images do not run: queries, keys and values of one matrix are not of one width.
     modules: &TowerModules {
         model_type: "exaone4_5_vision",
-        parts: &[
-            TowerPart { times: One, layers: &[Matrix("patch embedding", Patch, Hidden)] },
-            TowerPart {
-                times: Layers,
-                layers: &[
-                    RmsNorm(Hidden),
-                    RmsNorm(Hidden),
-                    Linear("query, key and value", Hidden, Joint),
-                    Linear("output", Hidden, Hidden),
-                    Linear("gate", Hidden, Inner),
-                    Linear("up", Hidden, Inner),
-                    Linear("down", Inner, Hidden),
-                ],
-            },
-            TowerPart { times: One, layers: &[RmsNorm(Hidden)] },
-            TowerPart { times: One, layers: &[MERGER.layers[0], MERGER.layers[1]] },
-        ],
-        buffers: &[TowerBuffer::Frequencies(Turned)],
+        parts: &[PARTS[0], without_steps(&PARTS[1]), PARTS[2], PARTS[3]],
+        ..*super::qwen2_5_vl_vision::TOWER.modules
     },
     ..super::qwen2_5_vl_vision::TOWER
 };

@@ -82,11 +82,12 @@ impl Adapter {
     /// The adapter of the weight of that name, if it has one.
     pub fn new(build: &Build<'_>, name: &'static str, (output, input): (Dim, Dim)) -> Option<Self> {
         let tuning = build.with.tuning;
-        let targets = role(build, name);
-        if !tuning.method.adapts_linears() || !targets.meets(tuning.target_modules) || belongs_to_experts(build, name, targets) {
+        if !tuning.method.adapts_linears() {
             return None;
         }
-        Some(Self::made(build, (output, input)))
+        let targets = role(build, name);
+        let is_target = targets.meets(tuning.target_modules) && !belongs_to_experts(build, name, targets);
+        is_target.then(|| Self::made(build, (output, input)))
     }
 
     /// Declares the adapter of a linear layer whose weight is read without the layer: it learns nothing.

@@ -360,11 +360,8 @@ impl Router {
         let [all, chosen, one] = self.forms;
         let x = x.clone().view(x.form());
         let wide = x.clone().cast_as(FP32, "router input in fp32");
-        let update = self.wrapped.map(|wrapped| (wrapped, wrapped.update(tape, self.weight)));
-        let weight = match &update {
-            Some((wrapped, update)) => wrapped.weight(tape, self.weight, update),
-            None => tape.weight(self.weight),
-        };
+        let update = self.wrapped.map(|wrapped| wrapped.update(tape, self.weight));
+        let weight = update.as_ref().map_or_else(|| tape.weight(self.weight), |update| update.weight(tape));
         let weight = if x.dtype() == FP32 { weight } else { weight.cast_as(FP32, "router weight in fp32") };
         let logits = wide.linear_by(&weight, all).named("router logits");
         tape.multiplied(x.form(), all);

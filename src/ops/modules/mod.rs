@@ -65,13 +65,13 @@ pub(crate) trait Block {
     /// The block's output, and what else it returns (held until the next block has returned).
     fn run<'t>(&self, tape: &'t Tape, hidden: &Var<'t>, tables: &Tables<'t>) -> (Var<'t>, Option<Var<'t>>);
 
-    /// What a first part of the block makes for the rest, which [`Tables::before`] hands to [`Self::run`]; `None` of blocks that are
+    /// The output of a first part of the block, which [`Tables::before`] hands to [`Self::run`]; `None` of blocks that are
     /// checkpointed as one.
     fn part_before<'t>(&self, _tape: &'t Tape, _hidden: &Var<'t>, _tables: &Tables<'t>) -> Option<Var<'t>> {
         None
     }
 
-    /// Whether a first part is checkpointed apart from the rest.
+    /// True if a first part is checkpointed apart from the rest.
     fn has_part_before(&self) -> bool {
         false
     }

@@ -63,8 +63,7 @@ impl Router {
     fn scored<'t>(&self, x: &Var<'t>) -> Var<'t> {
         let Some(wrapped) = self.wrapped else { return self.scores.run(x) };
         let update = wrapped.update(x.tape(), self.scores.weight);
-        let weight = wrapped.weight(x.tape(), self.scores.weight, &update);
-        x.clone().linear_by(&weight, self.all)
+        x.clone().linear_by(&update.weight(x.tape()), self.all)
     }
 
     /// Scores, weights of the picked experts, and which they are.
@@ -143,11 +142,8 @@ impl Router {
     fn outside_autocast<'t>(&self, x: &Var<'t>) -> (Var<'t>, Var<'t>, Var<'t>) {
         let tape = x.tape();
         let input = x.clone().view(x.form()).cast_as(FP32, "router input in fp32");
-        let update = self.wrapped.map(|wrapped| (wrapped, wrapped.update(tape, self.scores.weight)));
-        let weight = match &update {
-            Some((wrapped, update)) => wrapped.weight(tape, self.scores.weight, update),
-            None => tape.read(self.scores.weight),
-        };
+        let update = self.wrapped.map(|wrapped| wrapped.update(tape, self.scores.weight));
+        let weight = update.as_ref().map_or_else(|| tape.read(self.scores.weight), |update| update.weight(tape));
         let weight = weight.cast_as(FP32, "router weight in fp32");
         let logits = input.linear_outside_autocast(&{ weight }, self.all).named("router scores");
         tape.multiplied(x.form(), self.all);
@@ -261,10 +257,8 @@ impl Experts {
         // The wrapper of the second matrix is the outer one.
         let of_down = down.map(|wrapped| wrapped.update(tape, self.down.0));
         let of_up = up.map(|wrapped| wrapped.update(tape, self.up.0));
-        let adapted = |wrapped: Option<Wrapped>, update: &Option<Update<'t>>, weight: Param| {
-            let pair = wrapped.zip(update.as_ref());
-            pair.map_or_else(|| tape.read(weight), |(wrapped, update)| wrapped.weight(tape, weight, update))
-        };
+        let adapted =
+            |update: Option<&Update<'t>>, weight| update.map_or_else(|| tape.read(weight), |update| update.weight(tape));
         tape.at("Experts up", sources::PYTORCH_AUTOGRAD);
         let whole = |name| tape.constant(name, self.chosen, DType::Int64);
         let (sorted, order) = (whole("experts in order"), whole("places in order"));
@@ -278,7 +272,7 @@ impl Experts {
         tape.scan_few();
         let biases = |bias: Option<Param>, form| bias.map(|bias| tape.read(bias).gather(&sorted, form).named("biases by token"));
         let mut bias = biases(self.up.1, self.joint);
-        let up_weights = adapted(up, &of_up, self.up.0);
+        let up_weights = adapted(of_up.as_ref(), self.up.0);
         let mut output = selected.clone().grouped(&up_weights, &offsets, self.joint).named("gate and up output");
         if let Some(bias) = &bias {
             output = output.add_in_place(bias);
@@ -291,7 +285,7 @@ impl Experts {
         tape.at("Experts down", sources::PYTORCH_AUTOGRAD);
         let next = biases(self.down.1, self.rows);
         drop(std::mem::replace(&mut bias, next));
-        let down_weights = adapted(down, &of_down, self.down.0);
+        let down_weights = adapted(of_down.as_ref(), self.down.0);
         output = output.clone().grouped(&down_weights, &offsets, self.rows).named("experts' outputs");
         if let Some(bias) = &bias {
             output = output.add_in_place(bias);

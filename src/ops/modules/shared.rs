@@ -14,7 +14,7 @@ use crate::sources;
 /// Two matrices, the first of which makes few columns.
 pub(super) type Narrow = [Linear; 2];
 
-/// What such a pair makes of `x`.
+/// Runs `x` through such a pair.
 pub(super) fn narrowed<'t>([into, out]: &Narrow, x: &Var<'t>) -> Var<'t> {
     out.run(&into.run(x))
 }

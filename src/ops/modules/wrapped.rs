@@ -16,8 +16,20 @@ pub(super) struct Wrapped {
     factors: Option<[Form; 2]>,
 }
 
-/// The matrices of an update, in the weight's format.
-pub(super) type Update<'t> = [Var<'t>; 2];
+/// The update of a parameter, made before the layer runs and held by its wrapper as long.
+pub(super) struct Update<'t> {
+    weight: Param,
+    whole: Form,
+    by: By<'t>,
+}
+
+/// The update's values in the weight's format.
+enum By<'t> {
+    /// All of them.
+    Sum(Var<'t>),
+    /// The two matrices that make them.
+    Factors([Var<'t>; 2]),
+}
 
 impl Wrapped {
     /// The adapter of matrices `[experts, output, input]` that stand for linear layers of these names; where names were joined in one
@@ -57,31 +69,39 @@ impl Wrapped {
         Self { down, up, whole, factors }
     }
 
-    /// What the update is made from. The wrapper makes it before the layer runs, and holds it as long.
+    /// Makes the update of that weight.
     pub fn update<'t>(&self, tape: &'t Tape, weight: Param) -> Update<'t> {
         let format = tape.read(weight).dtype();
         let (up, down) = (tape.read(self.up), tape.read(self.down));
-        let Some([left, right]) = self.factors else {
-            let before = tape.multiplies(Factors::Adapter);
-            let product = up.matrices(down, self.whole, false);
-            tape.multiplies(before);
-            let delta = product.apply(SCALE).cast_as(format, "update of a weight");
-            return [delta.clone(), delta];
+        let by = match self.factors {
+            None => {
+                let before = tape.multiplies(Factors::Adapter);
+                let product = up.matrices(down, self.whole, false);
+                tape.multiplies(before);
+                By::Sum(product.apply(SCALE).cast_as(format, "update of a weight"))
+            }
+            // Experts lie side by side in the columns of the second matrix.
+            Some([left, right]) => {
+                let left = up.heads(left, true).cast_as(format, "adapter B in the weight's format");
+                By::Factors([left, down.view(right).cast_as(format, "adapter A in the weight's format")])
+            }
         };
-        // Experts lie side by side in the columns of the second matrix.
-        let left = up.heads(left, true).cast_as(format, "adapter B in the weight's format");
-        [left, down.view(right).cast_as(format, "adapter A in the weight's format")]
+        Update { weight, whole: self.whole, by }
     }
+}
 
+impl<'t> Update<'t> {
     /// The weight with its update: a tensor of the weight's size.
-    pub fn weight<'t>(&self, tape: &'t Tape, weight: Param, [left, right]: &Update<'t>) -> Var<'t> {
-        if self.factors.is_none() {
-            return tape.read(weight).add(left.clone()).named("adapted weight");
+    pub fn weight(&self, tape: &'t Tape) -> Var<'t> {
+        match &self.by {
+            By::Sum(update) => tape.read(self.weight).add(update.clone()).named("adapted weight"),
+            By::Factors([left, right]) => {
+                let before = tape.multiplies(Factors::Adapter);
+                let adapted = left.clone().scaled_matrices(right.clone(), self.whole).named("adapted expert weights");
+                tape.multiplies(before);
+                adapted
+            }
         }
-        let before = tape.multiplies(Factors::Adapter);
-        let adapted = left.clone().scaled_matrices(right.clone(), self.whole).named("adapted expert weights");
-        tape.multiplies(before);
-        adapted
     }
 }
 

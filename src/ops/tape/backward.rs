@@ -219,7 +219,7 @@ impl State {
         Some((node.layer, Some(node.frame).filter(|frame| node.saves > 0 && wants(frame))))
     }
 
-    /// Whether a frame runs again behind another one, which has not yet done so.
+    /// True if a frame runs again behind another one, which has not yet done so.
     fn waits_for(&self, frame: u32, before: u32) -> bool {
         let follows = self.frames.get(at(frame)).is_some_and(|frame| frame.follows);
         follows && self.frames.get(at(before)).is_some_and(|before| !before.recomputed)

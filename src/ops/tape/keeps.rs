@@ -24,7 +24,7 @@ pub(crate) struct Frame {
     /// Nodes that still hold the frame.
     pub holders: u32,
     pub recomputed: bool,
-    /// Whether the frame before it runs again first.
+    /// True if the frame before it runs again first.
     pub follows: bool,
     /// Whether the input wants a gradient.
     pub wanted: bool,

@@ -246,7 +246,7 @@ impl Tape {
         std::mem::replace(&mut self.state.borrow_mut().frozen, frozen)
     }
 
-    /// Whether blocks of several layers have the parameters that are declared from now on together.
+    /// Parameters that are declared from now on are shared by blocks of several layers, or are not.
     pub fn shares(&self, shared: bool) {
         self.state.borrow_mut().shared = shared;
     }

@@ -135,7 +135,7 @@ fn an_image_has_as_many_tokens_as_its_limits_leave() {
     assert_eq!(of([0, 28 * 28 * 1280]).map(|seen| seen.pixels), Some([1148, 840]));
 }
 
-/// What the page begins with takes images, with FSDP2 and fused kernels.
+/// The page's first settings, FSDP2 and fused kernels, take images.
 #[test]
 fn a_first_image_is_answered_at_once() {
     for link in ["v1&m=llava-1.5-7b&im=1", "v1&m=gemma3-4b-vision&im=1", "v1&m=qwen2.5-vl-7b&im=1"] {

@@ -50,7 +50,7 @@ fn job(row: &Value, [tokens, sequences]: [u64; 2], edit: impl FnOnce(&mut headro
     })
 }
 
-/// Whether layers share a block.
+/// True if layers share a block.
 fn job_shares(row: &Value) -> bool {
     headroom::import::config_json(&row["config"].to_string()).is_ok_and(|read| read.config.shared.is_some())
 }

@@ -43,7 +43,7 @@ pub fn held_by_hooks(job: &Job) -> Option<u64> {
     blocks.map(|stretch| stretch.peak.into_iter().map(|bytes| bytes.0).sum::<u64>() + of_block(stretch.layer)).max()
 }
 
-/// What is held more in the last block, which nothing behind it has left a gradient to: while the first matrix of its second half gets
+/// The surplus of the last block, which nothing behind it has left a gradient to: while the first matrix of its second half gets
 /// its gradients, that of the second one's input is still held. The engine's peak has that input beside it, which is gone by then. `None`
 /// where casts, a run again or scores make other moments the highest.
 fn of_last_block(job: &Job) -> Option<u64> {

@@ -75,7 +75,7 @@ impl Forms {
         }
     }
 
-    /// Whether heads of all sequences lie otherwise than products read them.
+    /// True if heads of all sequences lie otherwise than products read them.
     const fn copies(&self) -> bool {
         self.several[0] && self.several[1]
     }

@@ -44,7 +44,7 @@ struct Forms {
     rows: Form,
 }
 
-/// What the narrow pair makes of `x`, or one matrix.
+/// Runs `x` through the narrow pair, or through one matrix.
 fn through<'t>((into, out): &(Option<Linear>, Linear), x: &Var<'t>) -> Var<'t> {
     match into {
         Some(into) => out.run(&into.run(x)),

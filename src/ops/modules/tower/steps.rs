@@ -1,4 +1,4 @@
-//! What the steps of a tower do with the images of a micro-batch.
+//! The steps of a tower, carried out on the images of a micro-batch.
 
 use super::Laid;
 use super::run::{At, Sight};

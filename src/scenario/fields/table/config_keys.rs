@@ -338,7 +338,7 @@ fields! { $
     PredictionHead("prediction-head-size", "prediction_head_size", "Width before the head").whole(1..=SIZE).step(1).of_file(),
     /// Patches along each side that become one token.
     PixelShuffle("pixel-shuffle-factor", "pixel_shuffle_factor", "Vision: patches merged along a side").whole(1..=SIZE).step(1).of_file(),
-    /// What a model predicts that writes no text: states, sequence, token or span.
+    /// The task of a model that writes no text: states, sequence, token or span.
     TaskWord("task-of", "task_of", "Task").text(20).of_file(),
     /// Numbers that the head gives for a text or a token.
     NumLabels("num-labels", "num_labels", "Classes").whole(1..=SIZE).step(1).of_file(),
