@@ -251,6 +251,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     ] {
         println!("cargo::rerun-if-changed=src/{folder}");
     }
+    if env::var_os("CARGO_FEATURE_APART").is_some() {
+        // By relocations `cargo xtask build` knows what belongs to which function, and cuts off what the page fetches later.
+        println!("cargo::rustc-link-arg-bin=headroom-page=--emit-relocs");
+    }
     let models: Vec<Model> = rows("models")?;
     let cards: Vec<Card> = rows("accelerators")?;
     let ids: Vec<&str> = models.iter().map(|row| &row.id).chain(cards.iter().map(|row| &row.id)).map(String::as_str).collect();

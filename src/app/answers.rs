@@ -7,6 +7,7 @@ use super::compared::LETTERS;
 use super::curve_view::{self, Setting};
 use super::headline::{Headline, headline};
 use super::history::Snapshot;
+use super::modules::job_of;
 use super::ui::Ui;
 use super::words::Scale;
 use crate::charts::{self, Drawn, Frame};
@@ -151,7 +152,7 @@ impl Answers {
     pub fn of(said: &Snapshot, last: Option<Self>) -> (Self, bool) {
         let scenario = &said.scenario;
         let unit = scenario.memory_unit();
-        let (job, problems) = match scenario.resolve() {
+        let (job, problems) = match job_of(scenario) {
             Ok(job) => (Some(job), Vec::new()),
             Err(problems) => (None, problems),
         };
@@ -220,7 +221,7 @@ pub struct Other {
 impl Other {
     /// What follows from it.
     pub fn of(scenario: &Scenario) -> Self {
-        let answer = scenario.resolve().ok().map(|job| {
+        let answer = job_of(scenario).ok().map(|job| {
             let estimate = estimate(&job);
             (job, estimate)
         });

@@ -13,7 +13,7 @@ use web_sys::Event;
 
 use super::history::Snapshot;
 use super::state::State;
-use super::{browser, later, page, presenting};
+use super::{browser, browser_modules, later, page, presenting};
 use crate::scenario::Scenario;
 use crate::scenario::codec::{Decoded, decode};
 
@@ -44,6 +44,7 @@ pub fn ask(question: &str) -> Option<String> {
 
 /// Reads a link and hands on what it says: at once, or where the link needs the program, once that is there.
 pub fn read(link: &str, then: impl FnOnce(Decoded) + 'static) {
+    let then = |decoded| browser_modules::once_there(decoded, then);
     let decoded = decode(link);
     let any = |waits: fn(&Scenario) -> bool| std::iter::once(&decoded.scenario).chain(&decoded.compare).any(waits);
     let patience = if any(Scenario::waits_for_names) {

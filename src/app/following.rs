@@ -1,6 +1,7 @@
 //! Inputs of serving that follow the others: the smallest replica that runs, and the requests that the users make of it. No browser
 //! in here.
 
+use super::modules::job_of;
 use crate::config::Job;
 use crate::planner::{StatedLayout, UserLoad, UsersAnswer, requests_of_users, smallest_replica};
 use crate::scenario::{FOLLOWING, FieldId, FieldKind, Mode, Scenario, Value, field};
@@ -19,7 +20,7 @@ pub fn follow(scenario: &mut Scenario) {
     }
     next.follow_degrees();
     // With an input that needs a look first, all stays as it is but for what has to agree.
-    let Ok(job) = next.resolve() else { return };
+    let Ok(job) = job_of(&next) else { return };
     follow_layout(&mut next, &job);
     follow_users(&mut next);
     *scenario = next;
@@ -54,7 +55,7 @@ fn follow_users(scenario: &mut Scenario) {
     if !scenario.follows(FieldId::ConcurrentSequences) {
         return;
     }
-    let requests = scenario.resolve().ok().and_then(|job| requests_of_users(&job));
+    let requests = job_of(scenario).ok().and_then(|job| requests_of_users(&job));
     if let (Some(requests), FieldKind::Integer { max, .. }) = (requests, field(FieldId::ConcurrentSequences).kind) {
         scenario.let_follow(FieldId::ConcurrentSequences, Value::Integer(requests.min(max)));
     }

@@ -22,6 +22,7 @@ pub mod headline;
 pub mod history;
 pub mod later;
 pub mod markup;
+pub mod modules;
 pub mod more;
 pub mod panels;
 pub mod replay;
@@ -38,6 +39,8 @@ mod actions;
 pub mod browser;
 #[cfg(target_arch = "wasm32")]
 mod browser_later;
+#[cfg(target_arch = "wasm32")]
+mod browser_modules;
 #[cfg(target_arch = "wasm32")]
 mod browser_more;
 #[cfg(target_arch = "wasm32")]

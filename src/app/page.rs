@@ -18,7 +18,7 @@ use super::shelf::Shelf;
 use super::state::{Dialog, State};
 use super::ui::Ui;
 use super::{actions, browser, limits, planning, reading, stairs, teaching, typing};
-use super::{browser_later, browser_why};
+use super::{browser_later, browser_modules, browser_why};
 use crate::planner::Axis;
 use crate::scenario::codec::{Decoded, is_of_lesson};
 use crate::scenario::later::{Answerer, answered_by};
@@ -75,6 +75,7 @@ fn listen(state: State) {
     browser::on_resize(move || resize(state));
     browser::keep_link(state);
     browser::keep_title(Box::new(move || state.said.with(|said| format!("{} – Headroom", top_bar::title(&said.scenario)))));
+    browser_modules::keep(state);
     browser::on_link_change(move |link| follow(state, &link));
     browser::on_undo_keys(move || state.undo(), move || state.redo());
     actions::listen(state);

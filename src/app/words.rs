@@ -1,6 +1,7 @@
 //! Numbers and sentences as the page writes them. Nothing here computes a quantity of the model.
 
 use crate::config::ModelConfig;
+use crate::estimator::has_parts_of;
 use crate::estimator::{Estimate, Headroom, MemoryKind, Printed, Verdict};
 use crate::ops::parameters_of;
 use crate::scenario::{FieldId, FieldKind, Mode, Remark, Scenario, Value, field, show};
@@ -82,10 +83,12 @@ pub fn model_name(scenario: &Scenario) -> String {
     scenario.model_name(|| parameters(scenario))
 }
 
-/// Parameters of the scenario's model, by the modules that run a model of its shape; nothing while its values do not go together.
+/// Parameters of the scenario's model, by the modules that run a model of its shape; nothing while its values do not go
+/// together, or its modules have not come.
 pub fn parameters(scenario: &Scenario) -> Option<u64> {
     let model = scenario.checked_model()?;
-    Some(parameters_of(&ModelConfig { family: model.family_of_shape(), ..model }))
+    let model = ModelConfig { family: model.family_of_shape(), ..model };
+    has_parts_of(&model).then(|| parameters_of(&model))
 }
 
 /// Parts of the pasted file that the answer leaves out.

@@ -12,9 +12,10 @@ use std::rc::Rc;
 use super::activations::Moment;
 use super::ledger::{Certainty, LineItem, MemoryKind, sort_by_kind};
 use super::listed::alive;
+use super::parts::unplayed;
 use super::stage::{self, Scope};
 use super::timeline::Played;
-use super::{megatron, megatron_run, played_run};
+use super::{megatron_run, played_run};
 use crate::config::{Job, Offload, ParallelLayout, Run};
 use crate::ops;
 use crate::sharding::CarriedOutBy;
@@ -92,7 +93,7 @@ fn of_stage(job: &Job, index: u64) -> Vec<LineItem> {
         return Played::new(job, run, stage::stage(job, index), false).lines_of_step();
     }
     if let Some(run) = megatron_run(job) {
-        return megatron::peak(job, run, Some(index), true).lines;
+        return (unplayed().peak)(job, run, Some(index), true).lines;
     }
     let list = ops::without_products(&ops::lowering(job));
     let parameters = Rc::new(stage::Parameters::of(job, &list));
@@ -105,7 +106,7 @@ fn activations(job: &Job, index: u64) -> Bytes {
         return Played::new(job, run, stage::stage(job, index), false).most_away();
     }
     if let Some(run) = megatron_run(job) {
-        return megatron::away(job, run, index);
+        return (unplayed().away)(job, run, index);
     }
     let list = ops::without_products(&ops::lowering(job));
     let parameters = Rc::new(stage::Parameters::of(job, &list));

@@ -15,6 +15,7 @@ mod ledger;
 mod listed;
 mod megatron;
 mod overhead;
+mod parts;
 mod printed;
 mod replayed_failure;
 mod reservation;
@@ -35,6 +36,10 @@ pub use law::{Lengths, Requests};
 pub use layouts::Layouts;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
 pub use overhead::FRAMEWORK_CONTEXT;
+#[cfg(feature = "apart")]
+pub use parts::fetch_parts;
+use parts::unplayed;
+pub use parts::{has_all_parts, has_parts, has_parts_of, needs_parts};
 pub use printed::Printed;
 pub use replayed_failure::{ReplayedFailure, replayed_failure};
 pub use reservation::{CUDA_GRAPHS, CacheRoom, KEPT_FREE, blocks_in, concurrency, fragmentation_percent};
@@ -172,7 +177,7 @@ pub fn estimate(job: &Job) -> Estimate {
         timeline = Some(played.timeline());
         (Ledger { lines }, played.name(), played.stage(), played.moments())
     } else if let Some(run) = megatron_run(job) {
-        let peak = megatron::peak(job, run, None, true);
+        let peak = (unplayed().peak)(job, run, None, true);
         (Ledger { lines: peak.lines }, peak.name, peak.stage, peak.moments)
     } else {
         let (peak, moments) = listed::peak(job, &list);
@@ -209,7 +214,7 @@ pub fn memory_by_kind(job: &Job) -> [Bytes; 7] {
         return overhead::on_top(job, timeline::most_loaded(job, run, false).peak());
     }
     if let Some(run) = megatron_run(job) {
-        return Ledger { lines: megatron::peak(job, run, None, false).lines }.by_kind();
+        return Ledger { lines: (unplayed().peak)(job, run, None, false).lines }.by_kind();
     }
     let list = ops::without_products(&ops::lowering(job));
     listed::peak(job, &list).0.by_kind
@@ -237,13 +242,13 @@ pub fn memory_of_each(jobs: &[Job]) -> impl Iterator<Item = [Bytes; 7]> {
 /// Megatron-LM logs the memory of the last stage, which is seldom the one that holds most.
 pub fn stage_ledger(job: &Job, stage: u64) -> Option<Ledger> {
     let run = megatron_run(job)?;
-    Some(Ledger { lines: megatron::peak(job, run, Some(stage), true).lines })
+    Some(Ledger { lines: (unplayed().peak)(job, run, Some(stage), true).lines })
 }
 
 /// What one pipeline stage holds when forward has ended for all its micro-batches in flight; `None` as for [`stage_ledger`].
 pub fn stage_after_forward(job: &Job, stage: u64) -> Option<Ledger> {
     let run = megatron_run(job)?;
-    Some(Ledger { lines: megatron::after_forward(job, run, stage) })
+    Some(Ledger { lines: (unplayed().after_forward)(job, run, stage) })
 }
 
 /// Memory by kind on one rank, in the order of [`MemoryKind::ALL`], without overheads outside the model: when forward has ended
@@ -289,7 +294,7 @@ pub fn blockers(job: &Job) -> Vec<Blocker> {
 fn trainable(job: &Job, total: u64) -> u64 {
     match job.training() {
         Some(run) if run.tuning.is_full() => total,
-        Some(run) if run.stack.has_own_schedule() => megatron::trainable(job, run),
+        Some(run) if run.stack.has_own_schedule() => (unplayed().trainable)(job, run),
         Some(_) => ops::trainable(&ops::lowering(job)),
         None => total,
     }

@@ -4,9 +4,10 @@ use std::rc::Rc;
 
 use super::ledger::Ledger;
 use super::listed::peak_of;
+use super::parts::unplayed;
 use super::stage::{self, Scope};
 use super::timeline::Played;
-use super::{megatron, megatron_run, overhead, played_run};
+use super::{megatron_run, overhead, played_run};
 use crate::config::{Job, TrainingRun};
 use crate::ops;
 use crate::units::Bytes;
@@ -53,7 +54,7 @@ pub fn stages(job: &Job) -> Vec<StageMemory> {
     let of_each: Vec<([Bytes; 7], &'static str)> = if let Some(run) = played_run(job) {
         played(job, run)
     } else if let Some(run) = megatron_run(job) {
-        let peak = |stage| megatron::peak(job, run, Some(stage), false);
+        let peak = |stage| (unplayed().peak)(job, run, Some(stage), false);
         (0..pipeline.ranks).map(peak).map(|peak| (Ledger { lines: peak.lines }.by_kind(), peak.name)).collect()
     } else {
         let list = ops::without_products(&ops::lowering(job));

@@ -3,6 +3,7 @@
 //! Each brings the tools it needs, says what it does while it does it, and stops at the first thing that fails.
 
 mod accuracy;
+mod apart;
 mod browser;
 mod checks;
 mod offline;

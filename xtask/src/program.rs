@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::apart::{Parted, parted};
 use crate::page::hash_of;
 use crate::shell::{Outcome, program, root, run};
 use crate::short_names::{Script, minified, with_short_names};
@@ -16,10 +17,9 @@ use crate::unpack;
 /// # Errors
 /// When the program is not there, or a file cannot be read or written.
 pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
-    let unreadable = |error| format!("dist/ cannot be read: {error}.");
     let of_trunk = files_of_trunk(dist)?;
-    let [wasm, bindings] = of_trunk.each_ref().map(|name| fs::read(dist.join(name)).map_err(unreadable));
-    let (bindings, wasm) = without_streams(path, &String::from_utf8_lossy(&bindings?), &wasm?)?;
+    let Parted { bindings, wasm, parts } = parted(path, "headroom-page")?;
+    let (bindings, wasm) = without_streams(path, &bindings, &wasm)?;
     let (bindings, wasm) = with_short_names(path, (&bare(&bindings), Script::Module), &optimized(path, &wasm)?)?;
     let packed = unpack::tightly_packed(&wasm)?;
     let unpacker = minified(path, &format!("{}export {{ unlzma }};\n", unpack::script()?), Script::Module)?;
@@ -45,6 +45,7 @@ pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
         .and_then(|()| fs::write(dist.join(bindings_name), bindings))
         .and_then(|()| fs::write(dist.join(wasm_name), packed))
         .and_then(|()| fs::write(dist.join(unpack_name), unpacker))
+        .and_then(|()| parts.into_iter().try_for_each(|(name, part)| fs::write(dist.join(name), part)))
         .and_then(|()| rare.into_iter().try_for_each(|(name, text)| fs::write(dist.join(name), text)))
         .and_then(|()| fs::write(dist.join(script_name), script))
         .and_then(|()| fs::write(dist.join("index.html"), html));

@@ -62,7 +62,8 @@ struct Names {
 }
 
 impl Names {
-    /// Reads wasm-opt's list: `{"imports": [[module, old, new], …], "exports": [[old, new], …]}`. All modules become one, `a`.
+    /// Reads wasm-opt's list: `{"imports": [[module, old, new], …], "exports": [[old, new], …]}`. All modules become one, `a`, which the
+    /// script hands over as one object.
     fn read(list: &str) -> Outcome<Self> {
         let unknown = || format!("wasm-opt lists new names in another form: {list:.200}");
         let list: Value = serde_json::from_str(list).map_err(|_| unknown())?;
@@ -76,9 +77,6 @@ impl Names {
         }
         for row in rows("exports")? {
             names.exports.insert(word(row, 0)?, word(row, 1)?);
-        }
-        if names.modules.len() > 1 {
-            return Err("the page's program has imports from several modules.".to_owned());
         }
         Ok(names)
     }

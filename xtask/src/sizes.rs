@@ -7,6 +7,7 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use crate::apart::PART;
 use crate::page::WORKERS;
 use crate::program::{PACKED, RARE};
 use crate::shell::{Outcome, say};
@@ -81,7 +82,7 @@ pub fn check_single(program: usize, file: usize) -> Outcome {
 /// Whether the file is fetched only when it is needed; index.html and the start script name it, but nothing asks for it at the start.
 fn comes_later(name: &str) -> bool {
     let rare = RARE.into_iter().map(|(script, _)| script);
-    WORKERS.into_iter().chain([LATER]).chain(rare).any(|second| name.starts_with(second))
+    WORKERS.into_iter().chain([LATER, PART]).chain(rare).any(|second| name.starts_with(second))
 }
 
 /// The files that come later.

@@ -19,7 +19,7 @@ pub struct Picker {
 }
 
 /// One entry of the open list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Entry {
     /// A row of the catalog.
     Row(&'static Row),
@@ -226,7 +226,7 @@ fn told(row: &Row, [size, more]: [&'static str; 2], is_chosen: bool) -> Html {
     let chosen = is_chosen.then(|| html(r#"<span class="sr">, chosen</span>"#, &[]));
     html(
         r#"<span class="picker__name">{}{}{}</span><span class="sr">, </span><span class="picker__size">{}</span><span class="sr"> {}, </span><span class="picker__more">{}</span><span class="sr"> {}</span>"#,
-        &[&row.name, &unverified, &chosen, &row.size, &size, &row.more, &more],
+        &[&row.name, &unverified, &chosen, &row.size(), &size, &row.more, &more],
     )
 }
 

@@ -5,11 +5,13 @@ use std::sync::OnceLock;
 use crate::app::later;
 use crate::app::words::billions;
 use crate::catalog::{self, AcceleratorRow, Finder, ModelRow};
+use crate::config::ModelConfig;
+use crate::estimator::has_parts_of;
 use crate::ops::parameters_of;
-use crate::units::MemoryUnit;
+use crate::units::{Bytes, MemoryUnit};
 
 /// One row of a list.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct Row {
     /// The word that names it in the catalog and in links.
     pub id: &'static str,
@@ -17,12 +19,35 @@ pub struct Row {
     pub name: &'static str,
     /// The heading it stands under: a family of models, or vendor and series of accelerators.
     pub group: String,
-    /// Parameters of a model, memory of an accelerator.
-    pub size: String,
+    amount: Amount,
+    size: OnceLock<String>,
     /// Longest context of a model, bandwidth of an accelerator; empty where unknown.
     pub more: String,
     /// Whether it was checked against a source.
     pub verified: bool,
+}
+
+/// How large a row is.
+#[derive(Debug, PartialEq)]
+enum Amount {
+    /// Parameters that somebody published.
+    Published(u64),
+    /// A model whose parameters are counted.
+    Counted(&'static ModelConfig),
+    /// Memory of an accelerator.
+    Memory(Bytes),
+}
+
+impl Row {
+    /// Parameters of a model, memory of an accelerator; empty while modules have not come by which parameters are counted.
+    pub fn size(&self) -> &str {
+        let text = || match self.amount {
+            Amount::Published(count) => Some(billions(count)),
+            Amount::Counted(model) => has_parts_of(model).then(|| billions(parameters_of(model))),
+            Amount::Memory(memory) => Some(MemoryUnit::Gib.show(memory)),
+        };
+        self.size.get().or_else(|| text().map(|text| self.size.get_or_init(|| text))).map_or("", String::as_str)
+    }
 }
 
 /// A list with what finds its rows.
@@ -99,12 +124,12 @@ pub fn accelerators() -> &'static List {
 }
 
 fn of_model(row: &'static ModelRow) -> Row {
-    let counted = || parameters_of(&row.config);
     Row {
         id: row.id,
         name: row.name,
         group: row.family.to_owned(),
-        size: billions(row.published_parameters.unwrap_or_else(counted)),
+        amount: row.published_parameters.map_or(Amount::Counted(&row.config), Amount::Published),
+        size: OnceLock::new(),
         more: context(row.config.max_position_embeddings),
         verified: row.verified,
     }
@@ -115,7 +140,8 @@ fn of_accelerator(row: &'static AcceleratorRow) -> Row {
         id: row.id,
         name: row.name,
         group: format!("{} {}", row.vendor, row.series),
-        size: MemoryUnit::Gib.show(row.accelerator.memory),
+        amount: Amount::Memory(row.accelerator.memory),
+        size: OnceLock::new(),
         more: row.accelerator.memory_bandwidth.map(bandwidth).unwrap_or_default(),
         verified: row.verified,
     }
@@ -154,14 +180,14 @@ mod tests {
     fn every_row_has_a_size_and_most_have_more() {
         for list in [models(), accelerators()] {
             for row in &list.rows {
-                assert!(row.size.starts_with(|letter: char| letter.is_ascii_digit()), "{}: {}", row.id, row.size);
+                assert!(row.size().starts_with(|letter: char| letter.is_ascii_digit()), "{}: {}", row.id, row.size());
                 assert!(!row.group.is_empty() && !row.more.is_empty(), "{}", row.id);
             }
         }
         let row = |id: &str| models().rows.iter().chain(&accelerators().rows).find(|row| row.id == id).expect("a row");
-        assert_eq!((row("llama3-8b").size.as_str(), row("llama3-8b").more.as_str()), ("8.03 B", "8k"));
-        assert_eq!((row("rtx3060").size.as_str(), row("rtx3060").more.as_str()), ("12.0 GiB", "360 GB/s"));
-        assert_eq!((row("rtx3060").group.as_str(), row("m3-max-64").size.as_str()), ("NVIDIA GeForce RTX 30", "48.0 GiB"));
+        assert_eq!((row("llama3-8b").size(), row("llama3-8b").more.as_str()), ("8.03 B", "8k"));
+        assert_eq!((row("rtx3060").size(), row("rtx3060").more.as_str()), ("12.0 GiB", "360 GB/s"));
+        assert_eq!((row("rtx3060").group.as_str(), row("m3-max-64").size()), ("NVIDIA GeForce RTX 30", "48.0 GiB"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::kernels::{Ranks, Timed};
 use super::machine::Machine;
 use super::updating::Updating;
 use crate::config::{GradientDType, Job, OptimizerImplementation, Overlap, Recompute, TrainingPrecision, TrainingRun};
+use crate::estimator::parts::unplayed;
 use crate::ops::megatron::Part;
 use crate::ops::{self, Lowering, OpList, declared};
 use crate::units::{DType, to_f64};
@@ -188,7 +189,7 @@ pub fn block_times(job: &Job) -> Option<BlockTimes> {
     let clock = Clock::of(job)?;
     let recompute = job.training()?.recompute;
     let parts = clock.played(job).unwrap_or_else(|| {
-        let of = |parts: &[Part]| parts.iter().flat_map(|part| clock.part(job, *part)).collect();
+        let of = |parts: &[Part]| parts.iter().flat_map(|part| (unplayed().part)(&clock, job, *part)).collect();
         let experts = if job.model().moe.is_some() { of(&Part::EXPERTS) } else { Vec::new() };
         Parts { embedding: of(&[Part::Embedding]), head: of(&[Part::Head]), dense: of(&Part::DENSE), experts }
     });
@@ -214,11 +215,11 @@ pub(super) struct Parts {
 }
 
 /// What times the parts of a rank's list.
-pub(super) struct Clock {
+pub(in crate::estimator) struct Clock {
     run: TrainingRun,
     /// The layers that a rank's list carries out; none where modules are played.
     layers: Option<OpList>,
-    pub fixed: Fixed,
+    pub(super) fixed: Fixed,
 }
 
 impl Clock {
@@ -239,7 +240,7 @@ impl Clock {
     }
 
     /// The parts of a stack whose modules are played; `None` where it has a list.
-    pub fn played(&self, job: &Job) -> Option<Parts> {
+    pub(super) fn played(&self, job: &Job) -> Option<Parts> {
         if !self.run.stack.is_played() {
             return None;
         }

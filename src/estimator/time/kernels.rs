@@ -11,7 +11,7 @@ use crate::units::to_f64;
 
 /// An operation with its times.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Timed {
+pub(in crate::estimator) struct Timed {
     pub forward: Phase,
     pub backward: Phase,
     /// Whether selective recomputation runs its forward again; full recomputation always does.

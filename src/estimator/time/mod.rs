@@ -16,8 +16,10 @@ mod timing;
 mod updating;
 
 pub use assemble::{Load, Schedule, Spread, StepTime, Term};
+pub(super) use block::Clock;
 pub use block::{BlockKey, BlockTime, BlockTimes, Phase, block_times, key};
 pub use cost::{Cost, IDLE_SHARE, at_pace, cost};
+pub(super) use kernels::Timed;
 pub(super) use paces::Paces;
 pub(crate) use serving::gpu_hours_per_million;
 pub use serving::{Bound, Messages, Pace, ServingTime, cache_per_sequence, serving};

@@ -4,8 +4,9 @@
 use super::attention::Attention;
 use super::deepseek::{Attended, Latent};
 use super::feed::FeedForward;
-use super::mixers::Mixing;
+use super::mixers::StateLayer;
 use super::norm::Norm;
+use super::rare::rare;
 use super::{Block, Build, Cached, FP32, Tables};
 use crate::config::{BlockLayout, Feed, Keys, LayerKind, ModelConfig};
 use crate::ops::builder::Lowering;
@@ -43,7 +44,7 @@ pub(crate) fn cached(with: &Lowering, kind: LayerKind) -> Cached {
 #[derive(Debug)]
 pub(super) struct Decoder {
     /// A state that the layer keeps, in place of attention or beside it.
-    state: Option<Mixing>,
+    state: Option<Box<dyn StateLayer>>,
     /// None in a layer that keeps a state instead, or has a feed-forward layer alone.
     attention: Option<Mixer>,
     /// None in a layer that has attention or a state alone.
@@ -106,7 +107,7 @@ fn has_norm(model: &ModelConfig, attends: bool, place: usize) -> bool {
 impl Decoder {
     pub fn new(build: &Build<'_>, layer: u64) -> Self {
         let kind = build.model().kind_of(layer);
-        let state = build.model().mixer().filter(|_| kind.mixer).map(|mixer| Mixing::new(build, mixer));
+        let state = build.model().mixer().filter(|_| kind.mixer).map(|mixer| (rare().state)(build, mixer));
         let attends = kind.keys != Keys::None;
         let encoder = &build.model().family.modules().encoder;
         let is_put_together = attends && !encoder.counts_attention;
@@ -226,7 +227,7 @@ impl Block for Decoder {
         if self.parallel {
             return (self.side_by_side(tape, residual, tables), None);
         }
-        let scales = self.scales_branches && self.state.as_ref().is_some_and(Mixing::is_run);
+        let scales = self.scales_branches && self.state.as_ref().is_some_and(|state| state.is_run());
         let mut held = Vec::new();
         let branches = scales.then(|| self.side_by_state(tape, &self.normed(tape, 0, residual), tables)).flatten();
         let (residual, weights, handed_on) = match &branches {

@@ -4,8 +4,9 @@
 use super::attention_core::Core;
 use super::disentangled::Disentangled;
 use super::feed::FeedForward;
-use super::mixers::Mixing;
+use super::mixers::StateLayer;
 use super::norm::Norm;
+use super::rare::rare;
 use super::rotation::Rotation;
 use super::sinks::Sinks;
 use super::{Block, Build, Linear, Part, Shapes, Tables};
@@ -238,7 +239,7 @@ pub(super) struct Dense {
     modules: &'static Modules,
     /// None in a layer that keeps a state instead.
     attention: Option<Mixer>,
-    state: Option<Mixing>,
+    state: Option<Box<dyn StateLayer>>,
     feed: FeedForward,
     /// Before attention; before the feed-forward layer; behind attention; behind the feed-forward layer.
     norms: [Option<Norm>; 4],
@@ -283,7 +284,7 @@ impl Dense {
         };
         let kind = model.kind_of(layer);
         let attention = (kind.keys != Keys::None).then(|| Mixer::new(build));
-        let state = model.mixer().filter(|_| kind.mixer).map(|mixer| Mixing::new(build, mixer));
+        let state = model.mixer().filter(|_| kind.mixer).map(|mixer| (rare().state)(build, mixer));
         let early = if modules.registers_norms_first { norm(0, count > 0) } else { None };
         let across = across(build);
         let feed = FeedForward::new(build, layer);

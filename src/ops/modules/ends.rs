@@ -9,6 +9,7 @@ mod forms;
 mod frames;
 mod head;
 mod loss;
+mod others;
 mod parts;
 mod source;
 mod tables;
@@ -19,9 +20,10 @@ use std::rc::Rc;
 
 pub(crate) use chunks::AroundLoss;
 use declared::{Embeddings, is_turned, of_windows, wants_gradient};
-use encoder::{OfEncoder, Transform};
+use encoder::OfEncoder;
 use forms::Forms;
 use frames::Frames;
+pub(super) use others::{OTHER_ENDS, OtherEnds};
 use parts::PartOfLoss;
 use source::OfSource;
 use task::OfTask;
@@ -29,8 +31,9 @@ use task::OfTask;
 use super::adapter::{Past, Prefix, Prompt};
 use super::altup::{OfLayer, SharedKeys, Streams};
 use super::norm::Norm;
+use super::rare::{self, rare};
 use super::tables::Tables;
-use super::tower::{AroundBlocks, Sight};
+use super::tower::{AroundBlocks, Sees};
 use super::{Build, FP32, Linear, Shapes};
 use crate::config::{
     AttentionKernel, EmbeddingScale, Keys, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds, Recompute, Tower,
@@ -76,6 +79,8 @@ pub(crate) struct Ends {
     positions: Option<Param>,
     /// Parts that encoders alone have.
     own: OfEncoder,
+    /// The steps of ends that few models have, where this model does.
+    others: Option<&'static OtherEnds>,
     /// Every token sees all, and the loss is over all of them.
     bidirectional: bool,
     /// Into and out of the model's width (`word_embed_proj_dim`).
@@ -107,7 +112,7 @@ pub(crate) struct Ends {
     /// A vision tower, of which forward sees nothing while no image is in the texts.
     tower: Option<Tower>,
     /// The tower's run, where there are images.
-    sight: Option<Sight>,
+    sight: Option<Box<dyn Sees>>,
     /// The stack's own model.
     own_model: bool,
     rotary: bool,
@@ -204,10 +209,11 @@ impl Ends {
     /// Declares them around an embedding that is there already, if there is one.
     fn with_embedding(build: &Build<'_>, (first, last): (bool, bool), shared: Option<Param>) -> Self {
         let (with, model) = (build.with, build.model());
-        let modules = model.family.modules();
+        let (modules, others) = (model.family.modules(), rare::other_ends(model));
         let (own, places) = (own_width(build), encoder::embedding_width(build));
         let Embeddings { embedding, source, positions, of_encoder } = Embeddings::new(build, (first, last), shared);
-        let (sight, projections) = (if first { super::tower::declare(build) } else { None }, projections(build, own));
+        let (sight, projections) =
+            (if first && model.tower.is_some() { (rare().tower)(build) } else { None }, projections(build, own));
         let [final_norm, embedding_norm] = early_norms(build, (first, last), places);
         let (kinds_of_masks, [slides, two_tables]) = of_windows(model);
         Self {
@@ -218,6 +224,7 @@ impl Ends {
             made_in: with.made_in,
             positions,
             own: of_encoder,
+            others,
             bidirectional: !model.is_causal(),
             projections,
             embedding_norm,
@@ -229,7 +236,7 @@ impl Ends {
             forms: Forms::new(build),
             loss: build.loss(),
             parts: PartOfLoss::all(build),
-            frames: Frames::new(build),
+            frames: others.and_then(|others| (others.frames)(build)),
             source,
             task: None,
             labels_moved: !model.is_causal() || model.source.is_some(),
@@ -270,18 +277,10 @@ impl Ends {
         let missing = model.final_norm && self.final_norm.is_none();
         self.final_norm = self.final_norm.or_else(|| missing.then(|| Norm::last(build)));
         self.streams = model.altup().map(|altup| Streams::new(build, altup));
-        if model.pooler {
-            // It reads one token of a sequence, and no text is predicted from it: no gradient reaches it.
-            build.tape.at("Pooler", sources::ARITHMETIC);
-            let pooler = [build.parameter("pooler weight", [with.h(), with.h()]), build.vector("pooler bias", with.h())];
-            for parameter in pooler {
-                build.tape.idle(parameter);
-            }
-            self.own.pooler = model.encoder.map(|_| pooler);
+        if let Some(others) = self.others {
+            (others.finish)(self, build);
         }
-        super::further::declare(build, false);
-        if let Some(task) = model.task {
-            self.task = Some(Box::new(OfTask::new(build, task)));
+        if self.task.is_some() {
             return;
         }
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
@@ -292,9 +291,6 @@ impl Ends {
             build.tape.freeze(frozen);
             return;
         }
-        let transformed = model.encoder.is_some_and(|encoder| encoder.head_transform);
-        self.own.transform = transformed.then(|| Transform::new(build));
-        build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         if self.modules.registers_head_bias_twice && !model.tie_word_embeddings {
             build.tape.idle(build.vector("unused head bias", with.vocab_part()));
         }
@@ -330,7 +326,7 @@ impl Ends {
         let scale = self.scale.map(|format| tape.constant("embedding scale", self.shapes.scalar, format));
         let again = self.two_tables || self.modules.registers_spare_frequencies;
         let streams = self.streams.iter().flat_map(|streams| streams.buffers(tape));
-        let positions = self.buffers_of_positions(tape);
+        let positions = self.others.map_or_else(Vec::new, |others| (others.positions)(self, tape));
         let tower = self.tower.iter().flat_map(|tower| super::tower::buffers(tape, tower, self.received));
         let pixels = self.sight.iter().flat_map(|sight| sight.inputs(tape));
         let [first, second] = [self.forms.rotary[2], self.forms.sliding_rotary[2]];
@@ -358,11 +354,12 @@ impl Ends {
         let form = self.projections.map_or(whole, |[_, out]| out.form);
         let form = self.forms.embedded.unwrap_or(form);
         let form = self.prompt.as_ref().map_or(form, |prompt| prompt.text);
-        let frames = self.of_frames(tape, ids).map(|made| (made.clone(), made.dtype()));
+        let frames = self.others.and_then(|others| (others.of_frames)(self, tape, ids)).map(|made| (made.clone(), made.dtype()));
         let (mut embedded, dtype) = frames.unwrap_or_else(|| self.embedded_tokens(tape, ids, form));
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        embedded = self.with_sound_and_shape(tape, embedded);
-        embedded = self.without_masked(tape, embedded);
+        if let Some(others) = self.others {
+            embedded = (others.tokens)(self, tape, embedded);
+        }
         let mut held = Vec::with_capacity(4);
         let (mut images, mut unread) = (None, (0, 0));
         if let Some(sight) = &self.sight {
@@ -375,7 +372,7 @@ impl Ends {
         }
         let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
         let counts = !matches!(self.modules.position_ids, PositionIds::Nowhere | PositionIds::Untold);
-        let counts = counts && !self.sight.as_ref().is_some_and(Sight::counts_by_images);
+        let counts = counts && !self.sight.as_ref().is_some_and(|sight| sight.counts_by_images());
         let positions = ((beside || !self.alibi) && !self.own_model && counts).then(|| self.positions(tape));
         let places = self.places(tape, positions.as_ref(), &mut held);
         let mut hidden = match &self.projections {
@@ -385,8 +382,15 @@ impl Ends {
         if !self.own_model {
             held.push(hidden.clone());
         }
-        hidden = self.with_types_and_places(tape, (hidden, places), &mut held);
-        hidden = self.with_places_in_page(tape, hidden);
+        if let Some(others) = self.others {
+            hidden = (others.types)(self, tape, hidden, &mut held);
+        }
+        if let Some(places) = places {
+            hidden = self.with_places(hidden, places, &mut held);
+        }
+        if let Some(others) = self.others {
+            hidden = (others.in_page)(self, tape, hidden);
+        }
         hidden = self.own_part(hidden, &mut held);
         let own_input = self.streams.as_ref().filter(|_| self.first).map(|streams| streams.of_layers(&hidden, ids));
         let own_input = own_input.or_else(|| self.keeps_embedded.then(|| hidden.clone().copy().named("embedded tokens")));
@@ -394,8 +398,10 @@ impl Ends {
             tape.at("Embedding norm", sources::PYTORCH_AUTOGRAD);
             hidden = norm.run(&hidden);
         }
-        hidden = self.masked_tokens(tape, hidden);
-        hidden = self.of_the_models_width(tape, hidden, &mut held);
+        if let Some(others) = self.others {
+            hidden = (others.behind_norm)(self, tape, hidden, &mut held);
+        }
+        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         Embedded { images, unread, ..self.with_tables(tape, (hidden, dtype), (positions, ids), (own_input, held)) }
     }
 
@@ -445,10 +451,10 @@ impl Ends {
         (embedded, outputs): (Embedded<'t>, Option<Var<'t>>),
         around: &dyn AroundLoss,
     ) -> Var<'t> {
-        if let Some(task) = &self.task {
+        if let (Some(task), Some(others)) = (&self.task, self.others) {
             let ids = embedded.ids.clone();
             let hidden = self.last_norm(tape, embedded, outputs);
-            return task.run(tape, hidden, &ids);
+            return (others.of_task)(task, tape, hidden, &ids);
         }
         match &self.head {
             Some(head) => {
@@ -462,10 +468,10 @@ impl Ends {
                 // The decoder's output is part of what is returned.
                 let _unscaled = self.scales_output.then(|| hidden.clone());
                 let hidden = if self.scales_output { hidden.apply(SCALE).named("head input") } else { hidden };
-                let _pooled = self.pooled(tape, &hidden);
-                let hidden = match &self.own.transform {
-                    Some(transform) => transform.run(tape, &{ hidden }),
-                    None => hidden,
+                let _pooled = self.others.and_then(|others| (others.pooled)(self, tape, &hidden));
+                let hidden = match (&self.own.transform, self.others) {
+                    (Some(transform), Some(others)) => (others.transformed)(transform, tape, &{ hidden }),
+                    _ => hidden,
                 };
                 tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
                 let hidden = match self.shapes.all_tokens {
@@ -475,16 +481,18 @@ impl Ends {
                 if self.scores {
                     head.run(&hidden).named("scores").reduce(self.shapes.scalar)
                 } else {
-                    match self.loss {
-                        LossKernel::FullLogits if self.labels_moved => self.of_all_tokens(tape, (hidden, ids), head),
-                        LossKernel::InChunks { .. } => self.chunked(tape, &hidden, head),
-                        LossKernel::InTiles { tokens, columns } => self.in_tiles(tape, hidden, head, [tokens, columns]),
-                        LossKernel::OfParts { .. } => self.of_parts(tape, hidden, head),
-                        LossKernel::InEvenChunks => self.in_even_chunks(tape, &hidden, head),
-                        LossKernel::Cut => self.cut(tape, hidden, head),
-                        LossKernel::FullLogits => self.full(tape, hidden, head, around),
-                        LossKernel::ByChunk { .. } => self.by_chunks(tape, &hidden, head, around),
-                        LossKernel::ShiftedLogits => self.shifted(tape, (&hidden, &ids), head),
+                    match (self.loss, self.others) {
+                        (LossKernel::FullLogits, Some(others)) if self.labels_moved => {
+                            (others.loss)(self, tape, (hidden, ids), head)
+                        }
+                        (LossKernel::InChunks { .. }, _) => self.chunked(tape, &hidden, head),
+                        (LossKernel::InTiles { tokens, columns }, _) => self.in_tiles(tape, hidden, head, [tokens, columns]),
+                        (LossKernel::OfParts { .. }, _) => self.of_parts(tape, hidden, head),
+                        (LossKernel::InEvenChunks, _) => self.in_even_chunks(tape, &hidden, head),
+                        (LossKernel::Cut, _) => self.cut(tape, hidden, head),
+                        (LossKernel::FullLogits, _) => self.full(tape, hidden, head, around),
+                        (LossKernel::ByChunk { .. }, _) => self.by_chunks(tape, &hidden, head, around),
+                        (LossKernel::ShiftedLogits, _) => self.shifted(tape, (&hidden, &ids), head),
                     }
                 }
             }

@@ -27,6 +27,7 @@ mod mlp;
 mod moe;
 mod neox;
 mod norm;
+pub(crate) mod rare;
 mod rotary;
 mod rotation;
 mod shared;
@@ -42,7 +43,7 @@ use super::builder::Lowering;
 use super::division::Division;
 use super::tape::{Form, Packed, Param, Tape, Var};
 use super::tensor::Dim;
-use crate::config::{BlockLayout, Float8, LayerKind, LinearStyle, ModelConfig, Tuning};
+use crate::config::{Float8, LayerKind, LinearStyle, ModelConfig, Tuning};
 use crate::stacks::{LossKernel, ModuleKernels};
 use crate::units::DType;
 use adapter::{Adapter, quantised};
@@ -104,28 +105,10 @@ fn whole_block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
 }
 
 fn block_of(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
-    let layout = build.model().family.modules().block;
-    if layout == BlockLayout::SandwichWithInput {
-        return Box::new(altup::WithInput::new(build, layer));
-    }
-    if let Some(altup) = build.model().altup() {
-        return Box::new(altup::Alternating::new(build, altup, build.model().kind_of(layer).keys));
-    }
-    if build.kernels().is_own_model {
-        return Box::new(in_pairs::InPairs::new(build));
-    }
-    match layout {
-        BlockLayout::BehindSharedBlock => Box::new(shared::BehindShared::new(build, layer)),
-        BlockLayout::JointThirds => Box::new(gpt2::Gpt2::new(build)),
-        BlockLayout::JointByHeadBiased => Box::new(bloom::Bloom::new(build)),
-        BlockLayout::JointByHead => Box::new(neox::Neox::new(build)),
-        BlockLayout::JointByGroup => Box::new(falcon::Falcon::new(build)),
-        BlockLayout::OwnOrder => Box::new(dense::Dense::new(build, layer)),
-        BlockLayout::PreNorm
-        | BlockLayout::Sandwich
-        | BlockLayout::SandwichWithInput
-        | BlockLayout::NormsBehind
-        | BlockLayout::NormsBehindAttention => Box::new(decoder::Decoder::new(build, layer)),
+    if rare::has_other_blocks(build.model(), build.kernels()) {
+        (rare::rare().block)(build, layer)
+    } else {
+        Box::new(decoder::Decoder::new(build, layer))
     }
 }
 

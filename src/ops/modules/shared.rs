@@ -2,9 +2,10 @@
 //! (`models/zamba/modeling_zamba.py`, `models/zamba2/modeling_zamba2.py`).
 
 use super::attention::Attention;
-use super::mixers::Mixing;
+use super::mixers::StateLayer;
 use super::mlp::Mlp;
 use super::norm::Norm;
+use super::rare::rare;
 use super::{Block, Build, Linear, Tables};
 use crate::config::{Keys, ModelConfig, SharedBlocks};
 use crate::ops::tape::{Form, Tape, Var};
@@ -99,7 +100,7 @@ const OUTPUT: &str = "Projection behind the shared block";
 #[derive(Debug)]
 pub(super) struct BehindShared {
     shared: Option<Box<Shared>>,
-    state: Option<Mixing>,
+    state: Option<Box<dyn StateLayer>>,
     norm: Norm,
 }
 
@@ -109,7 +110,7 @@ impl BehindShared {
         let kind = model.kind_of(layer);
         let shares = model.shared.filter(|_| kind.keys != Keys::None);
         let shared = shares.map(|shared| Box::new(Shared::new(build, shared)));
-        let state = model.mixer().map(|mixer| Mixing::new(build, mixer));
+        let state = model.mixer().map(|mixer| (rare().state)(build, mixer));
         build.tape.at("Input norm", sources::PYTORCH_AUTOGRAD);
         Self { shared, state, norm: Norm::new(build, build.with.h(), build.shapes.rows) }
     }

@@ -24,8 +24,9 @@ impl Ends {
         (own_input, mut held): (Option<Var<'t>>, Vec<Var<'t>>),
     ) -> Embedded<'t> {
         let beside = self.modules.linear_biases == LinearBiases::BesidePositions;
-        let distances = self.embedded_distances(tape);
-        let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype())).or_else(|| self.biases_of_distances(tape));
+        let distances = self.others.and_then(|others| (others.distances)(self, tape));
+        let biases = || self.others.and_then(|others| (others.biases)(self, tape));
+        let alibi = self.alibi.then(|| self.linear_biases(tape, hidden.dtype())).or_else(biases);
         let searches = positions.is_some();
         if searches && !self.bidirectional {
             self.looks_for_packed_texts(tape);
@@ -41,8 +42,8 @@ impl Ends {
         if searches && !self.bidirectional && self.kinds_of_masks > 1 {
             self.looks_for_packed_texts(tape);
         }
-        let [whole, windows] =
-            if self.own.encodes && self.bidirectional { self.mask_of_tokens(tape, dtype) } else { [None, None] };
+        let of_tokens = self.others.filter(|_| self.own.encodes && self.bidirectional);
+        let [whole, windows] = of_tokens.map_or([None, None], |others| (others.masks)(self, tape, dtype));
         mask = mask.or(whole);
         let sliding = if self.own.encodes && self.bidirectional {
             windows

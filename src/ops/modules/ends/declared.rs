@@ -4,7 +4,7 @@ use super::encoder::{self, OfEncoder};
 use super::own_width;
 use super::source::OfSource;
 use crate::config::{LayerSet, LinearBiases, ModelConfig, PositionEmbedding, Recompute};
-use crate::ops::modules::Build;
+use crate::ops::modules::{Build, rare};
 use crate::ops::tape::Param;
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -70,9 +70,10 @@ impl Embeddings {
         let holds = first || (last && build.model().tie_word_embeddings);
         let frozen = build.tape.freeze(build.with.tuning.freezes_embedding());
         let embedding = shared.unwrap_or_else(|| if holds { token_embedding(build, own) } else { 0 });
-        let source = beside(build, first, own, embedding);
+        let others = rare::other_ends(build.model());
+        let source = others.and_then(|others| (others.beside)(build, first, own, embedding));
         let positions = if first { learned_positions(build, places) } else { None };
-        let of_encoder = OfEncoder::new(build, first);
+        let of_encoder = others.map_or(OfEncoder::NONE, |others| (others.of_encoder)(build, first));
         build.tape.freeze(frozen);
         Self { embedding, source, positions, of_encoder }
     }

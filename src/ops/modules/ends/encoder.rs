@@ -67,6 +67,18 @@ pub(super) struct OfEncoder {
 }
 
 impl OfEncoder {
+    /// Of a decoder.
+    pub const NONE: Self = Self {
+        encodes: false,
+        token_types: None,
+        beside: None,
+        widening: None,
+        transform: None,
+        head_bias: None,
+        pooler: None,
+        windows: false,
+    };
+
     /// Declares the parts of the embedding, where it is `first`.
     pub fn new(build: &Build<'_>, first: bool) -> Self {
         let (with, model) = (build.with, build.model());
@@ -156,26 +168,24 @@ impl Ends {
         there.map(|(_, name)| tape.constant(name, self.forms.all_positions, DType::Int64)).collect()
     }
 
-    /// Embedded tokens with their types and positions added; `held` is what the model's `forward` holds.
-    pub(super) fn with_types_and_places<'t>(
-        &self,
-        tape: &'t Tape,
-        (mut hidden, places): (Var<'t>, Option<Var<'t>>),
-        held: &mut Vec<Var<'t>>,
-    ) -> Var<'t> {
-        let added = self.modules.encoder.added;
-        if let Some(types) = self.own.token_types {
-            let types = types.run(tape);
-            let in_place = added == AddedParts::AllInPlace;
-            hidden = if in_place { hidden.add_in_place(&types) } else { hidden.add(types).named("embedded tokens") };
-            held.clear();
-        }
-        if let Some(places) = places {
-            held.push(places.clone());
-            let in_place = added != AddedParts::Anew;
-            hidden = if in_place { hidden.add_in_place(&places) } else { hidden.add(places).named("embedded tokens") };
-        }
+    /// Embedded tokens with their types added; `held` is what the model's `forward` holds.
+    pub(super) fn with_types<'t>(&self, tape: &'t Tape, hidden: Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
+        let Some(types) = self.own.token_types else { return hidden };
+        let types = types.run(tape);
+        let in_place = self.modules.encoder.added == AddedParts::AllInPlace;
+        let hidden = if in_place { hidden.add_in_place(&types) } else { hidden.add(types).named("embedded tokens") };
+        held.clear();
         hidden
+    }
+
+    /// Embedded tokens with their positions added; `held` is what the model's `forward` holds.
+    pub(super) fn with_places<'t>(&self, hidden: Var<'t>, places: Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
+        held.push(places.clone());
+        if self.modules.encoder.added == AddedParts::Anew {
+            hidden.add(places).named("embedded tokens")
+        } else {
+            hidden.add_in_place(&places)
+        }
     }
 
     /// Embedded tokens in the model's width. The embedding is a module of its own, and lets go of what it made when it returns.

@@ -14,6 +14,8 @@ mod short_conv;
 mod token_scan;
 mod turns;
 
+use std::fmt;
+
 use super::Build;
 use super::state::State;
 use crate::config::{Mixer, MixerKind};
@@ -25,6 +27,15 @@ use lightning::Lightning;
 use mamba::Mamba;
 use mamba2::Mamba2;
 use short_conv::ShortConv;
+
+/// A layer that keeps a state, as blocks know it.
+pub(crate) trait StateLayer: fmt::Debug {
+    /// Whether it runs, instead of being counted alone.
+    fn is_run(&self) -> bool;
+
+    /// Its contribution, unless its products are only counted; what the block holds to its end beside goes to `held`.
+    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>>;
+}
 
 /// The part that a layer has in place of attention, or beside it.
 #[derive(Debug)]
@@ -63,14 +74,14 @@ impl Mixing {
             MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => counted(),
         }
     }
+}
 
-    /// Whether it runs, instead of being counted alone.
-    pub const fn is_run(&self) -> bool {
+impl StateLayer for Mixing {
+    fn is_run(&self) -> bool {
         !matches!(self, Self::Counted(_))
     }
 
-    /// Its contribution, unless its products are only counted; what the block holds to its end beside goes to `held`.
-    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>> {
+    fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, held: &mut Vec<Var<'t>>) -> Option<Var<'t>> {
         match self {
             Self::Counted(state) => {
                 state.run(tape);

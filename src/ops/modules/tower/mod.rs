@@ -6,16 +6,34 @@ mod packed;
 mod run;
 mod steps;
 
+use std::fmt;
+
 use super::{Build, FP32};
 use crate::config::{Tower, TowerBuffer, TowerLayer, TowerPart, TowerSize, TowerSizes};
 use crate::ops::tape::{Param, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
-pub(super) use run::Sight;
+pub(super) use run::Looked;
+use run::Sight;
 
 /// Is told of every block of a tower, by its layer, before it runs, and behind it.
 pub(crate) type AroundBlocks<'a> = &'a dyn Fn(u16, bool);
+
+/// The run of a tower and its projector, as the ends of a model know it.
+pub(crate) trait Sees: fmt::Debug {
+    /// Inputs that lie there before forward: the pixels, and kinds of tokens.
+    fn inputs<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>>;
+
+    /// True if the positions of texts follow from the images in them, so that blocks are handed none that are counted.
+    fn counts_by_images(&self) -> bool;
+
+    /// Embedded tokens with those of the images in their places.
+    fn run<'t>(&self, tape: &'t Tape, embedded: Var<'t>, around: AroundBlocks<'_>) -> Looked<'t>;
+
+    /// Runs the block of that number again.
+    fn recompute<'t>(&self, tape: &'t Tape, copy: usize, x: &Var<'t>);
+}
 
 /// The layer of tape that a tower belongs to, beside its blocks, which have the layers behind it.
 pub(crate) const BESIDE: u16 = u16::MAX / 2;
@@ -67,7 +85,7 @@ const fn parameters(layer: &TowerLayer) -> u32 {
 }
 
 /// Declares the parameters of tower and projector, if the model has them; what is left is how they run, if images are in the texts.
-pub(super) fn declare(build: &Build<'_>) -> Option<Sight> {
+pub(super) fn declare(build: &Build<'_>) -> Option<Box<dyn Sees>> {
     let tower = build.model().tower.as_ref()?;
     let (tape, tuning) = (build.tape, &build.with.tuning);
     tape.set_layer(BESIDE);
@@ -90,7 +108,7 @@ pub(super) fn declare(build: &Build<'_>) -> Option<Sight> {
         }
     }
     tape.set_layer(0);
-    sight
+    sight.map(|sight| -> Box<dyn Sees> { Box::new(sight) })
 }
 
 /// The rows of the token embedding: some models have more than the vocabulary, for marks around images.

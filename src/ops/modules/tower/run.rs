@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::packed::Packed;
-use super::{AroundBlocks, BESIDE, Laid, OPERATIONS};
+use super::{AroundBlocks, BESIDE, Laid, OPERATIONS, Sees};
 use crate::config::{HiddenAct, Recompute, Tower, TowerLayer, TowerSize, TowerStep};
 use crate::ops::modules::attention_core::Core;
 use crate::ops::modules::mlp::Activation;
@@ -49,7 +49,7 @@ pub(in crate::ops::modules) struct Sight {
 
 /// The form that images have taken on.
 #[derive(Debug)]
-pub(in crate::ops::modules) struct Looked<'t> {
+pub(crate) struct Looked<'t> {
     /// Embedded tokens, with those of the images.
     pub embedded: Var<'t>,
     /// The tokens of the images, where the model's output holds them.
@@ -65,6 +65,76 @@ pub(super) struct At<'t> {
     pub x: Var<'t>,
     pub rows: u64,
     pub width: TowerSize,
+}
+
+impl Sees for Sight {
+    fn inputs<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
+        let pixels = tape.constant("pixels", self.pixels, FP32);
+        self.held_pixels.set(Some(pixels.kept()));
+        if let Some(packed) = &self.packed {
+            return [pixels].into_iter().chain(packed.inputs(tape, self.text[0])).collect();
+        }
+        let types = self.typed.then(|| tape.constant("kinds of tokens", self.text[0], DType::Int64));
+        [pixels].into_iter().chain(types).collect()
+    }
+
+    fn counts_by_images(&self) -> bool {
+        self.packed.is_some()
+    }
+
+    fn run<'t>(&self, tape: &'t Tape, embedded: Var<'t>, around: AroundBlocks<'_>) -> Looked<'t> {
+        tape.begin(When::Forward, BESIDE, Kind::Activation);
+        // Gradients go through a frozen tower where its patches want one.
+        let [of_weights, of_attention] = match (self.learns, self.wanting) {
+            (true, _) => [Factors::Weights; 2],
+            (false, true) => [Factors::Once, Factors::Weights],
+            (false, false) => [Factors::Alone; 2],
+        };
+        let met = self.packed.as_ref().map_or(self.rows, |packed| packed.of_image);
+        tape.meets(Some((met, of_attention)));
+        tape.sees_beside(BESIDE, met);
+        let factors = tape.multiplies(of_weights);
+        if let Some(packed) = &self.packed {
+            let looked = self.run_packed(tape, packed, embedded, around);
+            tape.multiplies(factors);
+            return looked;
+        }
+        let mut held = Vec::with_capacity(4);
+        let (read, last, unread) = self.look(tape, around);
+        held.push(last);
+        tape.multiplies(factors);
+        tape.at(OPERATIONS[1], sources::PYTORCH_AUTOGRAD);
+        held.push(read.x.clone());
+        let (mut at, mut made) = (read, None);
+        for (part, place) in self.parts.iter().zip(0..).filter(|(part, _)| part.op == OPERATIONS[1]) {
+            for step in steps(part.layers) {
+                // The parts that are joined are views of what is held.
+                if *step == TowerStep::Listed {
+                    made = Some(at.x.clone());
+                }
+                at = self.step(tape, (part, self.parts.get(place + 1)), (*step, at)).0;
+            }
+        }
+        held.push(made.unwrap_or_else(|| at.x.clone()));
+        tape.meets(None);
+        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
+        let tokens = at.x.cast(embedded.dtype()).named("tokens of images");
+        let mask = tape.constant("places of images", self.text[0], DType::Mask);
+        drop(tape.constant("number of places", self.text[1], DType::Int64));
+        let embedded = embedded.scattered(tokens.clone(), &mask);
+        held.push(mask);
+        held.extend(self.typed.then(|| tape.constant("images of tokens", self.text[0], DType::Int64)));
+        tape.begin(When::Forward, 0, Kind::Activation);
+        Looked { embedded, tokens: Some(tokens), held, unread }
+    }
+
+    fn recompute<'t>(&self, tape: &'t Tape, copy: usize, x: &Var<'t>) {
+        let blocks = self.parts.iter().find(|part| part.layers.iter().any(attends));
+        tape.at(OPERATIONS[0], sources::PYTORCH_AUTOGRAD);
+        if let (Some(part), Ok(copy)) = (blocks, u64::try_from(copy)) {
+            drop(self.again(tape, (part, copy), x));
+        }
+    }
 }
 
 impl Sight {
@@ -119,72 +189,9 @@ impl Sight {
         part.op == OPERATIONS[0] && reads_a_block(&self.parts) && own > blocks
     }
 
-    /// Inputs that lie there before forward: the pixels, and kinds of tokens.
-    pub fn inputs<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
-        let pixels = tape.constant("pixels", self.pixels, FP32);
-        self.held_pixels.set(Some(pixels.kept()));
-        if let Some(packed) = &self.packed {
-            return [pixels].into_iter().chain(packed.inputs(tape, self.text[0])).collect();
-        }
-        let types = self.typed.then(|| tape.constant("kinds of tokens", self.text[0], DType::Int64));
-        [pixels].into_iter().chain(types).collect()
-    }
-
     /// The pixels, which lie there before forward.
     pub(super) fn pixels<'t>(&self, tape: &'t Tape) -> Var<'t> {
         self.held_pixels.get().map_or_else(|| tape.constant("pixels", self.pixels, FP32), |kept| tape.held(kept))
-    }
-
-    /// True if the positions of texts follow from the images in them, so that blocks are handed none that are counted.
-    pub const fn counts_by_images(&self) -> bool {
-        self.packed.is_some()
-    }
-
-    /// Embedded tokens with those of the images in their places.
-    pub fn run<'t>(&self, tape: &'t Tape, embedded: Var<'t>, around: AroundBlocks<'_>) -> Looked<'t> {
-        tape.begin(When::Forward, BESIDE, Kind::Activation);
-        // Gradients go through a frozen tower where its patches want one.
-        let [of_weights, of_attention] = match (self.learns, self.wanting) {
-            (true, _) => [Factors::Weights; 2],
-            (false, true) => [Factors::Once, Factors::Weights],
-            (false, false) => [Factors::Alone; 2],
-        };
-        let met = self.packed.as_ref().map_or(self.rows, |packed| packed.of_image);
-        tape.meets(Some((met, of_attention)));
-        tape.sees_beside(BESIDE, met);
-        let factors = tape.multiplies(of_weights);
-        if let Some(packed) = &self.packed {
-            let looked = self.run_packed(tape, packed, embedded, around);
-            tape.multiplies(factors);
-            return looked;
-        }
-        let mut held = Vec::with_capacity(4);
-        let (read, last, unread) = self.look(tape, around);
-        held.push(last);
-        tape.multiplies(factors);
-        tape.at(OPERATIONS[1], sources::PYTORCH_AUTOGRAD);
-        held.push(read.x.clone());
-        let (mut at, mut made) = (read, None);
-        for (part, place) in self.parts.iter().zip(0..).filter(|(part, _)| part.op == OPERATIONS[1]) {
-            for step in steps(part.layers) {
-                // The parts that are joined are views of what is held.
-                if *step == TowerStep::Listed {
-                    made = Some(at.x.clone());
-                }
-                at = self.step(tape, (part, self.parts.get(place + 1)), (*step, at)).0;
-            }
-        }
-        held.push(made.unwrap_or_else(|| at.x.clone()));
-        tape.meets(None);
-        tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        let tokens = at.x.cast(embedded.dtype()).named("tokens of images");
-        let mask = tape.constant("places of images", self.text[0], DType::Mask);
-        drop(tape.constant("number of places", self.text[1], DType::Int64));
-        let embedded = embedded.scattered(tokens.clone(), &mask);
-        held.push(mask);
-        held.extend(self.typed.then(|| tape.constant("images of tokens", self.text[0], DType::Int64)));
-        tape.begin(When::Forward, 0, Kind::Activation);
-        Looked { embedded, tokens: Some(tokens), held, unread }
     }
 
     /// The tower over all images: what the projector reads, what the tower ends in, and nodes whose outputs nobody reads.
@@ -248,15 +255,6 @@ impl Sight {
         }
         tape.means((0, 0, 0));
         output.x
-    }
-
-    /// Runs the block of that number again.
-    pub fn recompute<'t>(&self, tape: &'t Tape, copy: usize, x: &Var<'t>) {
-        let blocks = self.parts.iter().find(|part| part.layers.iter().any(attends));
-        tape.at(OPERATIONS[0], sources::PYTORCH_AUTOGRAD);
-        if let (Some(part), Ok(copy)) = (blocks, u64::try_from(copy)) {
-            drop(self.again(tape, (part, copy), x));
-        }
     }
 
     /// All steps of a part; probabilities are held to its end.

@@ -1,0 +1,61 @@
+//! Fetches the modules that few models have, when a scenario needs them.
+
+use std::cell::Cell;
+
+use leptos::prelude::*;
+
+use super::following::follow;
+use super::modules::{are_all_there, waits};
+use super::state::State;
+use crate::scenario::Scenario;
+use crate::scenario::codec::Decoded;
+
+thread_local! {
+    /// Whether they are on their way: nobody asks twice.
+    static ON_THEIR_WAY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Fetches modules whenever a scenario that is shown needs them, and for the list of models, which counts parameters. Once they are
+/// there, the page is written anew.
+pub fn keep(state: State) {
+    Effect::new(move || {
+        let lists = state.ui.with(|ui| ui.picker.is_some()) && !are_all_there();
+        let waits = state.said.with(|said| any_waits(&said.scenario, &said.compare));
+        if (lists || waits) && !ON_THEIR_WAY.replace(true) {
+            fetch(move |came| arrived(state, came, waits));
+        }
+    });
+}
+
+fn arrived(state: State, came: bool, waits: bool) {
+    ON_THEIR_WAY.set(false);
+    if came {
+        state.said.update(|said| follow(&mut said.scenario));
+    } else if waits {
+        state.tell("A part of this page could not be fetched, and without it this model has no answer. Once there is a network again, change any input.".to_owned(), true);
+    }
+}
+
+/// Hands on what a link says once the modules that its scenarios need are there, or cannot be fetched; at once where they need none.
+pub fn once_there(decoded: Decoded, then: impl FnOnce(Decoded) + 'static) {
+    if any_waits(&decoded.scenario, &decoded.compare) {
+        fetch(|_| then(decoded));
+    } else {
+        then(decoded);
+    }
+}
+
+fn any_waits(scenario: &Scenario, compare: &[Scenario]) -> bool {
+    std::iter::once(scenario).chain(compare).any(waits)
+}
+
+#[cfg(feature = "apart")]
+fn fetch(then: impl FnOnce(bool) + 'static) {
+    wasm_bindgen_futures::spawn_local(async move { then(crate::estimator::fetch_parts().await) });
+}
+
+/// This program has them inside.
+#[cfg(not(feature = "apart"))]
+fn fetch(then: impl FnOnce(bool) + 'static) {
+    then(true);
+}
