@@ -60,7 +60,8 @@ fn cut(linked: &[u8], folder: &Path, bin: &str) -> Outcome<Vec<PathBuf>> {
 }
 
 fn bind(path: &OsStr, folder: &Path, bin: &str, files: &[PathBuf]) -> Outcome<Parted> {
-    let mut command = program("wasm-bindgen", &["--target", "web", "--no-typescript", "--out-name", bin, "--out-dir"]);
+    let mut command =
+        program("wasm-bindgen", &["--target", "web", "--no-typescript", "--keep-lld-exports", "--out-name", bin, "--out-dir"]);
     run(command.arg(folder).arg(folder.join("main.wasm")).env("PATH", path))?;
     let unread = |error| format!("wasm-bindgen left nothing to read: {error}.");
     let bindings = fs::read_to_string(folder.join(format!("{bin}.js"))).map_err(unread)?;
