@@ -14,9 +14,9 @@ use crate::shell::{Outcome, say};
 use crate::styles::LATER;
 
 /// Most bytes of WebAssembly that a first visit loads, after gzip (1 kB = 1000 bytes).
-const WASM_BAR: usize = 520_000;
+const WASM_BAR: usize = 480_000;
 /// Most bytes of everything that the page requests when it opens, after gzip.
-const FIRST_LOAD_BAR: usize = 520_000;
+const FIRST_LOAD_BAR: usize = 480_000;
 
 /// Most bytes of the page that is one file.
 const SINGLE_BAR: usize = 1_400_000;

@@ -1,0 +1,66 @@
+// What few models need is a part of the program, which the page fetches when a scenario needs it.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { noConsoleErrors, single } from './harness.mjs';
+import { answer, open, part, pick, sameAsCommand, until } from './steps.mjs';
+
+const PART = /headroom-part-[0-9a-f]+\.wasm$/;
+const HEADLINE = /takes [\d.,]+ of [\d.]+ GiB/;
+
+/** Opens the page and keeps the addresses of parts that it asks for; without a `network` none comes. */
+async function opened(fragment, network = { there: true }) {
+  const asked = [];
+  const prepare = (page) =>
+    page.route(PART, (route) => {
+      asked.push(route.request().url());
+      return network.there ? route.continue() : route.abort();
+    });
+  return { page: await open(fragment, { prepare }), asked };
+}
+
+const skip = single && 'the single file has all parts inside';
+
+test('no part is fetched for a model of the common form', { skip }, async () => {
+  const { page, asked } = await opened('v2&m=qwen3-8b');
+  assert.match((await answer(page)).headline, /Qwen3 8B/);
+  await part(page, 'mode-serve').click();
+  await until(async () => /serving/i.test((await answer(page)).headline));
+  assert.deepEqual(asked, []);
+  noConsoleErrors(page);
+});
+
+test('a link to a model of another form is answered as the command does', { skip }, async () => {
+  for (const fragment of ['v2&m=gpt2-xl', 'v2&m=gemma3-4b-vision', 'v2&m=qwen3-next-80b-a3b&do=serve', 'v2&m=llama3-8b&ker=megatron']) {
+    const { page, asked } = await opened(fragment);
+    assert.equal(asked.length, 1, fragment);
+    assert.match((await answer(page)).headline, HEADLINE);
+    await sameAsCommand(page);
+    noConsoleErrors(page);
+  }
+});
+
+test('a model of another form is answered once its part has come, and undo leads back', { skip }, async () => {
+  const { page, asked } = await opened();
+  const before = (await answer(page)).headline;
+  await pick(page, 'm', 'gpt-2 xl', 'GPT-2 XL');
+  const after = await until(async () => /GPT-2 XL/.test((await answer(page)).headline) && answer(page));
+  assert.match(after.headline, HEADLINE);
+  assert.equal(asked.length, 1);
+  await page.keyboard.press('Control+z');
+  assert.equal(await until(async () => (await answer(page)).headline === before), true);
+  noConsoleErrors(page);
+});
+
+test('without a network the page says what is missing, keeps its answer, and tries again', { skip }, async () => {
+  const network = { there: false };
+  const { page, asked } = await opened(undefined, network);
+  const before = (await answer(page)).headline;
+  await pick(page, 'm', 'gpt-2 xl', 'GPT-2 XL');
+  await until(async () => /could not be fetched/.test(await page.locator('[data-own=notices]').innerText()));
+  assert.equal((await answer(page)).headline, before);
+  network.there = true;
+  await pick(page, 'm', 'gpt-2 large', 'GPT-2 large');
+  await until(async () => /GPT-2 large/.test((await answer(page)).headline));
+  assert.ok(asked.length >= 2);
+});
