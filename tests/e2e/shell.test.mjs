@@ -6,7 +6,7 @@ import { axe, bytesLoaded, noConsoleErrors, noForeignRequests, openPage, request
 import { until } from './steps.mjs';
 
 // Bytes after gzip, as in xtask/src/sizes.rs.
-const FIRST_LOAD_BUDGET = 520_000;
+const FIRST_LOAD_BUDGET = 480_000;
 
 for (const [name, options] of [['WebAssembly', { blockWasm: true }], ['JavaScript', { javaScript: false }]]) {
   test(`without ${name} the page says what it is and what it needs`, { skip: single && name === 'WebAssembly' && 'no file that could be blocked' }, async () => {
