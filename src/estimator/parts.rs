@@ -72,6 +72,7 @@ mod access {
 
 /// All parts, in a program that fetches them.
 #[cfg(feature = "apart")]
+#[allow(clippy::unnecessary_wraps, reason = "the macro adds the failure of a fetch to the function that it marks")]
 mod access {
     use std::sync::OnceLock;
 

@@ -3,6 +3,7 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -81,33 +82,48 @@ fn bind(path: &OsStr, folder: &Path, bin: &str, files: &[PathBuf]) -> Outcome<Pa
 /// wasm-bindgen's script and the one that links as one script, so that no visit asks for a second. What the first hands to the program
 /// under the second's name goes under its own.
 fn joined(bindings: &str, link: &str) -> Outcome<String> {
-    let unknown = |what: &str| format!("the script that links parts has another form: {what}.");
-    let (before, exports) = link.split_once("= initSync(undefined, undefined)").ok_or_else(|| unknown("no exports"))?;
-    let names = before.rsplit_once('{').and_then(|(_, names)| names.split_once('}')).ok_or_else(|| unknown("no names"))?.0;
-    let shared: String =
-        names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(|name| format!("{name}: wasm.{name}, ")).collect();
-    let link = format!("{before}= {{ {shared} }}{exports}");
-    let mut loaders = String::new();
-    let mut linking = String::new();
-    for line in link.lines().filter(|line| !line.starts_with("import ")) {
-        let export = line.strip_prefix("export const __wasm_split_load_").and_then(|rest| rest.split_once(' '));
-        if let Some((name, rest)) = export {
-            loaders.push_str(&format!("\n        __wasm_split_load_{name}: load_{name},"));
-            linking.push_str(&format!("const load_{name} {rest}\n"));
-        } else {
-            linking.push_str(line);
-            linking.push('\n');
-        }
-    }
-    let open = "const import0 = {\n        __proto__: null,";
-    let (imported, named) = (format!("import * as import1 from \"{LINK}\"\n"), format!("        \"{LINK}\": import1,\n"));
-    for part in [open, &imported, &named] {
+    let (loaders, linking) = without_modules(&with_exports(link)?);
+    let imports = "const import0 = {\n        __proto__: null,";
+    let statement = format!("import * as import1 from \"{LINK}\"\n");
+    let entry = format!("        \"{LINK}\": import1,\n");
+    for part in [imports, &statement, &entry] {
         if !bindings.contains(part) {
             return Err(unknown(part));
         }
     }
-    let bindings = bindings.replacen(&imported, "", 1).replacen(&named, "", 1);
-    Ok(format!("{}\n{linking}", bindings.replacen(open, &format!("{open}{loaders}"), 1)))
+    let bindings = bindings.replacen(&statement, "", 1).replacen(&entry, "", 1);
+    Ok(format!("{}\n{linking}", bindings.replacen(imports, &format!("{imports}{loaders}"), 1)))
+}
+
+fn unknown(part: &str) -> String {
+    format!("the script that links parts has another form: {part}.")
+}
+
+/// The script that links, which takes what parts share from wasm-bindgen's variable `wasm` in place of its function.
+fn with_exports(link: &str) -> Outcome<String> {
+    let (before, behind) = link.split_once("= initSync(undefined, undefined)").ok_or_else(|| unknown("no exports"))?;
+    let names = before.rsplit_once('{').and_then(|(_, names)| names.split_once('}')).ok_or_else(|| unknown("no names"))?.0;
+    let mut shared = String::new();
+    for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        let _ = write!(shared, "{name}: wasm.{name}, ");
+    }
+    Ok(format!("{before}= {{ {shared} }}{behind}"))
+}
+
+/// The entries under which the program finds the functions that load its parts, and the script without imports and exports.
+fn without_modules(link: &str) -> (String, String) {
+    let (mut loaders, mut linking) = (String::new(), String::new());
+    for line in link.lines().filter(|line| !line.starts_with("import ")) {
+        let export = line.strip_prefix("export const __wasm_split_load_").and_then(|rest| rest.split_once(' '));
+        let _ = match export {
+            Some((name, rest)) => {
+                let _ = write!(loaders, "\n        __wasm_split_load_{name}: load_{name},");
+                writeln!(linking, "const load_{name} {rest}")
+            }
+            None => writeln!(linking, "{line}"),
+        };
+    }
+    (loaders, linking)
 }
 
 #[cfg(test)]

@@ -58,7 +58,8 @@ pub fn run_all() -> Outcome {
     steps.step("tests", || cargo(&["test", "--workspace", "--locked"]))?;
     let path = steps.step("tools", tools::for_the_page)?;
     steps.step("lints for wasm", || {
-        cargo(&["clippy", "--locked", "--target", WASM, "--lib", "--bins", "--test", "web", "--", "-D", "warnings"])
+        cargo(&["clippy", "--locked", "--target", WASM, "--lib", "--bins", "--test", "web", "--", "-D", "warnings"])?;
+        cargo(&["clippy", "--locked", "--target", WASM, "--lib", "--features", "apart", "--", "-D", "warnings"])
     })?;
     steps.step("documentation", || {
         // For wasm: only there is the room `app` part of the library.

@@ -13,6 +13,9 @@ use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
 
+/// Embedded distances, where there are some, and distances.
+type Distances<'t> = (Option<Var<'t>>, Var<'t>);
+
 /// The steps.
 #[derive(Debug)]
 pub(in crate::ops::modules) struct OtherEnds {
@@ -36,8 +39,8 @@ pub(in crate::ops::modules) struct OtherEnds {
     pub(super) in_page: for<'t> fn(&Ends, &'t Tape, Var<'t>) -> Var<'t>,
     /// Embedded tokens behind their norm: without those that are masked, and in the model's width.
     pub(super) behind_norm: for<'t> fn(&Ends, &'t Tape, Var<'t>, &mut Vec<Var<'t>>) -> Var<'t>,
-    /// Embedded distances, and distances.
-    pub(super) distances: for<'t> fn(&Ends, &'t Tape) -> Option<(Option<Var<'t>>, Var<'t>)>,
+    /// How far keys lie from queries, where blocks read it.
+    pub(super) distances: for<'t> fn(&Ends, &'t Tape) -> Option<Distances<'t>>,
     /// Biases of scores for how far keys lie from queries.
     pub(super) biases: for<'t> fn(&Ends, &'t Tape) -> Option<Var<'t>>,
     /// The masks that an encoder adds to scores.
