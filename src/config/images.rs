@@ -68,6 +68,8 @@ pub enum TowerStep {
         /// Queries, keys and values side by side, and the output.
         matrices: [u8; 2],
     },
+    /// The part runs behind blocks, a copy behind each of these, given as bits; the text's first blocks are fed what it makes.
+    Feeds(TowerSize),
     /// Patches are brought into the order of windows, among whose patches most blocks attend.
     Windows {
         /// The side of a window, pixels.
@@ -136,6 +138,11 @@ impl TowerPart {
             _ => None,
         })
     }
+
+    /// The blocks behind which it runs, as bits, if it feeds the text's.
+    pub fn feeds(&self) -> Option<TowerSize> {
+        self.steps()?.iter().find_map(|step| if let TowerStep::Feeds(behind) = step { Some(*behind) } else { None })
+    }
 }
 
 impl Tower {
@@ -149,7 +156,9 @@ impl Tower {
     pub fn seen(&self, images: Images) -> Option<Seen> {
         let (mut seen, mut projects) = (Seen { pixels: [0; 2], tokens: 0, rows: 0 }, false);
         for part in self.parts() {
-            for step in part.steps()? {
+            let steps = part.steps()?;
+            // What feeds the text's blocks becomes no tokens.
+            for step in steps.iter().filter(|_| part.feeds().is_none()) {
                 seen.tokens = match *step {
                     TowerStep::Patches(_) => {
                         seen.pixels = [self.sizes.get(TowerSize::Image); 2];
@@ -195,6 +204,7 @@ impl Tower {
                     | TowerStep::NormOnePlus(_)
                     | TowerStep::Times(_)
                     | TowerStep::Typed
+                    | TowerStep::Feeds(_)
                     | TowerStep::Listed => seen.tokens,
                 };
             }
@@ -202,6 +212,12 @@ impl Tower {
         // Of others the width behind the blocks is not the text's.
         let ends = projects || !self.projector.parts.is_empty();
         (ends && seen.tokens > 0).then_some(seen)
+    }
+
+    /// How many of the text's first blocks are fed tokens of images.
+    pub fn fed_blocks(&self, images: Images) -> u64 {
+        let feeds = |part: &&TowerPart| images.per_sequence > 0 && part.feeds().is_some();
+        self.parts().filter(feeds).map(|part| self.sizes.get(part.times)).sum()
     }
 
     /// The steps of all parts.

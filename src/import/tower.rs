@@ -44,6 +44,7 @@ pub(super) fn beside(base: &mut Object, around: &Object) {
     let of_file = keys().filter(|of| !in_a_group(of.key));
     found.extend(of_file.filter_map(|of| Some((of.key.to_owned(), around.get(of.key)?.clone()))));
     found.extend(behind(projector, around, layers(tower, vision)));
+    found.extend(fed_behind(tower, vision));
     // Modules of another structure are not known: the tower is left out, and named.
     for only in specs().flat_map(|spec| spec.only) {
         if found.iter().any(|(key, value)| key == only.key && *value != Value::Null && !only.fits(value)) {
@@ -129,6 +130,16 @@ fn behind(projector: Option<&TowerSpec>, around: &Object, layers: u64) -> Option
     };
     Some((key.to_owned(), Value::Whole(behind)))
 }
+
+/// The blocks that feed the text's, beside their number, which links state by the file's own key.
+fn fed_behind(tower: &TowerSpec, vision: Option<&Object>) -> Option<(String, Value)> {
+    let beside = tower.keys.iter().find(|of| matches!(of.default, TowerDefault::Places(_)) && of.key.ends_with(BEHIND))?.key;
+    let listed = vision?.get(beside.strip_prefix(VISION)?.strip_suffix(BEHIND)?)?;
+    matches!(listed, Value::List(_)).then(|| (beside.to_owned(), listed.clone()))
+}
+
+/// How a key ends that says which blocks a number of them are.
+const BEHIND: &str = "_behind";
 
 /// The key that says which block of the tower the projector reads.
 const FEATURE_LAYER: &str = "vision_feature_layer";

@@ -30,7 +30,7 @@ use super::adapter::{Past, Prefix, Prompt};
 use super::altup::{OfLayer, SharedKeys, Streams};
 use super::norm::Norm;
 use super::tables::Tables;
-use super::tower::{AroundBlocks, Sight};
+use super::tower::{AroundBlocks, Fed, Sight};
 use super::{Build, FP32, Linear, Shapes};
 use crate::config::{
     AttentionKernel, EmbeddingScale, Keys, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds, Recompute, Tower,
@@ -58,6 +58,8 @@ pub(crate) struct Embedded<'t> {
     moved: Option<Var<'t>>,
     /// Tokens of images, which the model's output holds.
     images: Option<Var<'t>>,
+    /// What the text's first blocks are fed of the images.
+    fed: Option<Fed<'t>>,
     /// Nodes of a tower whose outputs nobody reads, until `forward` returns.
     unread: (u32, u32),
 }
@@ -364,10 +366,11 @@ impl Ends {
         embedded = self.with_sound_and_shape(tape, embedded);
         embedded = self.without_masked(tape, embedded);
         let mut held = Vec::with_capacity(4);
-        let (mut images, mut unread) = (None, (0, 0));
+        let (mut images, mut fed, mut unread) = (None, None, (0, 0));
         if let Some(sight) = &self.sight {
             let looked = sight.run(tape, embedded, around);
             (embedded, images, unread) = (looked.embedded, looked.tokens, looked.unread);
+            fed = looked.fed;
             held.extend(looked.held);
         }
         if let Some(prompt) = &self.prompt {
@@ -396,7 +399,7 @@ impl Ends {
         }
         hidden = self.masked_tokens(tape, hidden);
         hidden = self.of_the_models_width(tape, hidden, &mut held);
-        Embedded { images, unread, ..self.with_tables(tape, (hidden, dtype), (positions, ids), (own_input, held)) }
+        Embedded { images, fed, unread, ..self.with_tables(tape, (hidden, dtype), (positions, ids), (own_input, held)) }
     }
 
     /// Keys and values that layers leave for later ones.

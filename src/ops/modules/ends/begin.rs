@@ -7,6 +7,16 @@ use crate::ops::tape::{Form, SCALE, Tape, Var};
 use crate::sources;
 use crate::units::DType;
 
+impl<'t> Embedded<'t> {
+    /// Takes the output of a block, with the tokens of images that it is fed behind it.
+    pub fn goes_on(&mut self, layer: usize, hidden: Var<'t>) {
+        self.hidden = match &mut self.fed {
+            Some(fed) => fed.behind(layer, hidden),
+            None => hidden,
+        };
+    }
+}
+
 impl Ends {
     /// Runs a block of the vision tower again, from its input.
     pub fn recompute_image<'t>(&self, tape: &'t Tape, block: usize, input: &Var<'t>) {
@@ -78,7 +88,17 @@ impl Ends {
         };
         let whole_rotary = whole.rotary.clone();
         let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
-        Embedded { hidden, tables: [whole, sliding], held, ids: ids.clone(), streams, moved: None, images: None, unread: (0, 0) }
+        Embedded {
+            hidden,
+            tables: [whole, sliding],
+            held,
+            ids: ids.clone(),
+            streams,
+            moved: None,
+            images: None,
+            fed: None,
+            unread: (0, 0),
+        }
     }
 
     /// Embedded tokens, scaled where the model does so, and the format of the embedding; of a later stage what it receives.

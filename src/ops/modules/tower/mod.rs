@@ -12,7 +12,7 @@ use crate::ops::tape::{Param, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
-pub(super) use run::Sight;
+pub(super) use run::{Fed, Sight};
 
 /// Is told of every block of a tower, by its layer, before it runs, and behind it.
 pub(crate) type AroundBlocks<'a> = &'a dyn Fn(u16, bool);

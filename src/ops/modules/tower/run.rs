@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::packed::Packed;
 use super::{AroundBlocks, BESIDE, Laid, OPERATIONS};
-use crate::config::{HiddenAct, Recompute, Tower, TowerLayer, TowerSize, TowerStep};
+use crate::config::{HiddenAct, Recompute, Tower, TowerLayer, TowerPart, TowerSize, TowerStep};
 use crate::ops::modules::attention_core::Core;
 use crate::ops::modules::mlp::Activation;
 use crate::ops::modules::norm::Norm;
@@ -56,8 +56,36 @@ pub(in crate::ops::modules) struct Looked<'t> {
     pub tokens: Option<Var<'t>>,
     /// Tensors that `forward` holds until it returns.
     pub held: Vec<Var<'t>>,
+    /// Tokens that feed the text's first blocks, and the places of images in the text.
+    pub fed: Option<Fed<'t>>,
     /// Nodes whose outputs nobody reads, and that go when `forward` returns.
     pub unread: (u32, u32),
+}
+
+/// What the text's first blocks are fed, behind each one its own.
+#[derive(Debug)]
+pub(in crate::ops::modules) struct Fed<'t> {
+    pub tokens: Vec<Var<'t>>,
+    /// Where the text has tokens of images.
+    pub mask: Var<'t>,
+    /// One number for each of these.
+    pub places: Form,
+    /// A block's own output, which `forward` holds until the next one has run.
+    pub before: Option<Var<'t>>,
+}
+
+impl<'t> Fed<'t> {
+    /// What a block hands on, once tokens are added in the places of images (`_deepstack_process`).
+    pub fn behind(&mut self, layer: usize, hidden: Var<'t>) -> Var<'t> {
+        self.before = None;
+        let Some(tokens) = self.tokens.get(layer) else { return hidden };
+        let tokens = tokens.clone().cast(hidden.dtype());
+        let whole = hidden.clone().copy().named("block output");
+        self.before = Some(hidden);
+        let picked = whole.clone().picked(&self.mask, (tokens.form(), self.places));
+        let local = picked.add(tokens).named("tokens of images");
+        whole.put(&local, &self.mask, self.places)
+    }
 }
 
 /// The tensors that go from step to step.
@@ -184,7 +212,7 @@ impl Sight {
         held.push(mask);
         held.extend(self.typed.then(|| tape.constant("images of tokens", self.text[0], DType::Int64)));
         tape.begin(When::Forward, 0, Kind::Activation);
-        Looked { embedded, tokens: Some(tokens), held, unread }
+        Looked { embedded, tokens: Some(tokens), held, fed: None, unread }
     }
 
     /// The tower over all images: what the projector reads, what the tower ends in, and nodes whose outputs nobody reads.
@@ -305,7 +333,7 @@ impl Sight {
                 let rows = rows.saturating_sub(1);
                 At { x: x.slice(self.form(tape, rows, width)).ordered(Order::Spread), rows, width }
             }
-            TowerStep::WithoutFirst | TowerStep::OfBlock | TowerStep::Typed | TowerStep::Heard => on(x),
+            TowerStep::WithoutFirst | TowerStep::OfBlock | TowerStep::Typed | TowerStep::Heard | TowerStep::Feeds(_) => on(x),
             TowerStep::Linear(layer) => self.linear(tape, part.layer(layer), None, on(x)),
             TowerStep::BiasedBehind(layer, bias) => {
                 let bias = behind.and_then(|behind| behind.layer(bias)).map(|(_, param)| param);
@@ -337,6 +365,11 @@ fn steps(layers: &'static [TowerLayer]) -> &'static [TowerStep] {
 pub(super) fn attends(layer: &TowerLayer) -> bool {
     let attends = |step: &TowerStep| matches!(step, TowerStep::Attention { .. } | TowerStep::Joint { .. });
     matches!(layer, TowerLayer::Runs(steps) if steps.iter().any(attends))
+}
+
+/// The blocks behind which a part runs, as bits, if it feeds the text's.
+pub(super) fn feeds(part: &Laid) -> Option<TowerSize> {
+    TowerPart { times: TowerSize::One, layers: part.layers }.feeds()
 }
 
 /// True unless checkpointing finds no patches that it asks a gradient of.
