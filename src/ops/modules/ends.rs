@@ -56,8 +56,8 @@ pub(crate) struct Embedded<'t> {
     streams: Vec<Var<'t>>,
     /// The decoder's input, while its encoder runs.
     moved: Option<Var<'t>>,
-    /// Tokens of images, which the model's output holds.
-    images: Option<Var<'t>>,
+    /// Tokens of images and what they come from, as far as the model's output holds it.
+    images: Vec<Var<'t>>,
     /// What the text's first blocks are fed of the images.
     fed: Option<Fed<'t>>,
     /// Nodes of a tower whose outputs nobody reads, until `forward` returns.
@@ -366,7 +366,7 @@ impl Ends {
         embedded = self.with_sound_and_shape(tape, embedded);
         embedded = self.without_masked(tape, embedded);
         let mut held = Vec::with_capacity(4);
-        let (mut images, mut fed, mut unread) = (None, None, (0, 0));
+        let (mut images, mut fed, mut unread) = (Vec::new(), None, (0, 0));
         if let Some(sight) = &self.sight {
             let looked = sight.run(tape, embedded, around);
             (embedded, images, unread) = (looked.embedded, looked.tokens, looked.unread);

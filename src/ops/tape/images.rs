@@ -36,6 +36,23 @@ impl Var<'_> {
         self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Input, "pooled patches", (form, dtype))
     }
 
+    /// `interpolate(x, mode="bilinear")`: saves nothing.
+    pub fn pooled_to(self, form: Form) -> Self {
+        let dtype = self.dtype;
+        self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Nothing, "patches between patches", (form, dtype))
+    }
+
+    /// A copy of what memory holds in another order, whose gradient is copied back.
+    pub fn moved(self, form: Form) -> Self {
+        let dtype = self.dtype;
+        self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Nothing, "patches in another order", (form, dtype))
+    }
+
+    /// Views of parts, whose gradients are joined again.
+    pub fn taken_apart(self, form: Form) -> Self {
+        self.view_as(Rule::Unary { temporaries: 0, elementwise: false }, form)
+    }
+
     /// `torch.cat(list(x))`: a copy, whose gradient is stacked again.
     pub fn listed(self, form: Form) -> Self {
         let dtype = self.dtype;

@@ -3,7 +3,7 @@ import torch
 from torch._subclasses import fake_tensor
 from torch.distributed._tools import mod_tracker
 from torch.utils._python_dispatch import _disable_current_modes
-from transformers.models.got_ocr2 import image_processing_got_ocr2
+from transformers.models.got_ocr2 import image_processing_pil_got_ocr2
 from transformers.models.idefics3 import image_processing_pil_idefics3
 from transformers.models.llava_next import modeling_llava_next
 from transformers.models.pixtral import modeling_pixtral
@@ -55,8 +55,9 @@ def inputs(config, run):
     vision = getattr(config, "vision_config", None)
     if hasattr(vision, "temporal_patch_size"):
         return packed(vision, run, images, config.image_token_id)
-    if config.model_type in TILES:
-        return TILES[config.model_type](config, run, images)
+    of_kind = vision.model_type if config.model_type == "llava" else config.model_type
+    if of_kind in TILES:
+        return TILES[of_kind](config, run, images)
     made = dict(pixel_values=torch.zeros(images, 3, run["image_height"], run["image_width"]))
     if config.model_type in TYPED:
         made["token_type_ids"] = torch.zeros(run["micro_batch_size"], run["seq_length"], dtype=torch.int64)
@@ -72,27 +73,33 @@ def side_of(config):
 def canvas(config, run, images):
     """As many images of the tower's own size as the processor cuts one into, and the whole as one more."""
     side = side_of(config)
-    grid = image_processing_got_ocr2.get_optimal_tiled_canvas((run["image_height"], run["image_width"]), (side, side), 1, 12)
+    grid = image_processing_pil_got_ocr2.get_optimal_tiled_canvas((run["image_height"], run["image_width"]), (side, side), 1, 12)
     tiles = grid[0] * grid[1]
     return dict(pixel_values=torch.zeros(images * (tiles + (tiles > 1)), 3, side, side))
 
 
 def pinpoints(config, run, images):
-    """As many as the resolution that fits an image best has, and the whole as one more."""
-    size = [run["image_height"], run["image_width"]]
+    """As many as the resolution that fits an image best has, and the whole as one more; one of several images of a text stays whole
+    where the model is told how many there are."""
+    size, several = [run["image_height"], run["image_width"]], {}
     tiles = modeling_llava_next.image_size_to_num_patches(size, config.image_grid_pinpoints, side_of(config))
-    return dict(pixel_values=torch.zeros(images, tiles, 3, side_of(config), side_of(config)), image_sizes=torch.tensor([size] * images))
+    if config.model_type == "llava_onevision":
+        several["batch_num_images"] = [run["images_per_sequence"]] * run["micro_batch_size"]
+        tiles = tiles if run["images_per_sequence"] == 1 else 1
+    pixels = torch.zeros(images, tiles, 3, side_of(config), side_of(config))
+    return dict(pixel_values=pixels, image_sizes=torch.tensor([size] * images), **several)
 
 
 def splits(config, run, images):
     """As many as an image has that is resized in proportion, and the whole as one more; the model looks for empty ones among them."""
     side, sequences = side_of(config), run["micro_batch_size"]
-    processor = image_processing_pil_idefics3.Idefics3ImageProcessorPil(max_image_size=dict(longest_edge=side))
+    processor = image_processing_pil_idefics3.Idefics3ImageProcessorPil(size=dict(longest_edge=4 * side), max_image_size=dict(longest_edge=side))
     tiles, _, _ = processor.get_number_of_image_patches(run["image_height"], run["image_width"], {})
-    made = torch.zeros(sequences, tiles * images // sequences, 3, side, side)
+    made = torch.zeros(sequences, max(tiles, 1) * images // sequences, 3, side, side)
+    mask = torch.ones(sequences, made.shape[1], side, side, dtype=torch.int64)
     with _disable_current_modes():
-        made.constant = torch.ones(made.shape)
-    return dict(pixel_values=made, pixel_attention_mask=torch.ones(sequences, made.shape[1], side, side, dtype=torch.int64))
+        made.constant, mask.constant = torch.ones(made.shape), torch.ones(mask.shape, dtype=torch.int64)
+    return dict(pixel_values=made, pixel_attention_mask=mask)
 
 
 def in_one_row(config, run, images):
@@ -101,7 +108,8 @@ def in_one_row(config, run, images):
     return dict(pixel_values=torch.zeros(images, 3, *size), image_sizes=torch.tensor([size] * images))
 
 
-TILES = dict(internvl=canvas, llava_next=pinpoints, llava_onevision=pinpoints, idefics3=splits, smolvlm=splits, mistral3=in_one_row)
+TILES = dict(internvl=canvas, llava_next=pinpoints, llava_next_video=pinpoints, llava_onevision=pinpoints, idefics3=splits, smolvlm=splits, mistral3=in_one_row, pixtral=in_one_row,
+             lighton_ocr=in_one_row, qianfan_ocr=canvas)
 
 
 def packed(vision, run, images, token):

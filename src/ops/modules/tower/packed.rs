@@ -3,7 +3,8 @@
 use std::cell::Cell;
 
 use super::chunks::Chunks;
-use super::run::{At, Fed, Looked, Sight, attends, feeds};
+use super::fed::Fed;
+use super::run::{At, Looked, Sight, attends, feeds};
 use super::{AroundBlocks, Laid};
 use crate::config::{Seen, Tower, TowerLayer, TowerSize};
 use crate::ops::modules::mlp::Activation;
@@ -237,7 +238,7 @@ impl Sight {
             tape.let_go(before);
         }
         tape.begin(When::Forward, 0, Kind::Activation);
-        Looked { embedded, tokens: None, held, fed, unread: (0, 0) }
+        Looked { embedded, tokens: Vec::new(), held, fed, unread: (0, 0) }
     }
 
     /// The tower's `forward`: tokens of the text, and what its blocks end in.
