@@ -5,7 +5,7 @@
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
 
-use super::images::TowerStep;
+use super::steps::TowerStep;
 
 /// A size of a tower or of its projector.
 ///
@@ -248,6 +248,12 @@ pub enum TowerLayer {
     Table(&'static str, TowerSize, TowerSize),
     /// One vector.
     Vector(&'static str, TowerSize),
+    /// A matrix, with a bias where the last size is set.
+    MaybeBiased(&'static str, TowerSize, TowerSize, TowerSize),
+    /// A norm with a scale, and with a bias where the last size is set.
+    EitherNorm(TowerSize, TowerSize),
+    /// A norm with a scale, which is there where the last size is set.
+    MaybeNorm(TowerSize, TowerSize),
     /// No layer: how the part runs.
     Runs(&'static [TowerStep]),
 }

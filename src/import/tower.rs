@@ -6,7 +6,7 @@
 use super::reader::{MAX_SIZE, Reader, whole};
 use super::value::{Object, Value};
 use super::{How, ImportError};
-use crate::config::{ModelConfig, Tower, TowerModules, TowerSize, TowerSizes, number_of_function};
+use crate::config::{GRID, ModelConfig, Tower, TowerModules, TowerSize, TowerSizes, number_of_function};
 use crate::models::{
     self, FURTHER, Known, TowerDefault, TowerGroup, TowerKey, TowerOnly, TowerSpec, VISION, VISION_KIND, VISION_OF,
 };
@@ -43,7 +43,9 @@ pub(super) fn beside(base: &mut Object, around: &Object) {
     let in_a_group = |key: &str| [VISION, FURTHER].iter().any(|prefix| key.starts_with(prefix));
     let of_file = keys().filter(|of| !in_a_group(of.key));
     found.extend(of_file.filter_map(|of| Some((of.key.to_owned(), around.get(of.key)?.clone()))));
-    found.extend(behind(projector, around, layers(tower, vision)));
+    found.extend(behind(projector, around, stated(tower, vision, TowerSize::Layers)));
+    found.extend(fed_behind(tower, vision));
+    found.extend(grids(projector, around, stated(tower, vision, TowerSize::Image)));
     // Modules of another structure are not known: the tower is left out, and named.
     for only in specs().flat_map(|spec| spec.only) {
         if found.iter().any(|(key, value)| key == only.key && *value != Value::Null && !only.fits(value)) {
@@ -107,16 +109,41 @@ pub(super) fn groups(base: &Object) -> Vec<&'static str> {
     std::iter::once("vision_config").chain(of_file).collect()
 }
 
-/// How many blocks the tower has.
-fn layers(tower: &TowerSpec, vision: Option<&Object>) -> u64 {
-    let of = tower.keys.iter().find(|of| of.size == TowerSize::Layers);
+/// A size of the tower that is stated as a number, or that the library takes.
+fn stated(tower: &TowerSpec, vision: Option<&Object>, size: TowerSize) -> u64 {
+    let of = tower.keys.iter().find(|of| of.size == size);
     let stated = of.and_then(|of| vision?.get(of.key.strip_prefix(VISION)?));
     match (stated, of.map(|of| of.default)) {
-        (Some(Value::Whole(layers)), _) => *layers,
-        (_, Some(TowerDefault::Is(layers))) => layers,
+        (Some(Value::Whole(number)), _) => *number,
+        (_, Some(TowerDefault::Is(number))) => number,
         _ => 0,
     }
 }
+
+/// The resolutions that an image is cut into, in tiles of that side, where the file lists them: places in a square of eight by eight;
+/// none where one of them is no whole number of tiles.
+fn grids(projector: Option<&TowerSpec>, around: &Object, side: u64) -> Option<(String, Value)> {
+    let key = projector?.keys.iter().find(|of| of.key.strip_suffix(IN_TILES).is_some_and(|key| around.contains_key(key)))?.key;
+    let Some(Value::List(pairs)) = around.get(key.strip_suffix(IN_TILES)?) else { return None };
+    let tiles = |length: &Value| match length {
+        Value::Whole(length) if side > 0 && length.is_multiple_of(side) => {
+            (length / side).checked_sub(1).filter(|tiles| *tiles < GRID)
+        }
+        _ => None,
+    };
+    let place = |pair: &Value| match pair {
+        Value::List(pair) => match pair.as_slice() {
+            [height, width] => Some(Value::Whole(tiles(height)? * GRID + tiles(width)?)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let places = pairs.iter().map(place).collect::<Option<Vec<Value>>>().unwrap_or_default();
+    Some((key.to_owned(), Value::List(places)))
+}
+
+/// How a key ends that says in tiles what the file says in pixels.
+const IN_TILES: &str = "_in_tiles";
 
 /// How many blocks lie behind the one that the projector reads, where the file says which that is: counted from the last, as −2, or from
 /// the embedded patches on.
@@ -129,6 +156,16 @@ fn behind(projector: Option<&TowerSpec>, around: &Object, layers: u64) -> Option
     };
     Some((key.to_owned(), Value::Whole(behind)))
 }
+
+/// The blocks that feed the text's, beside their number, which links state by the file's own key.
+fn fed_behind(tower: &TowerSpec, vision: Option<&Object>) -> Option<(String, Value)> {
+    let beside = tower.keys.iter().find(|of| matches!(of.default, TowerDefault::Places(_)) && of.key.ends_with(BEHIND))?.key;
+    let listed = vision?.get(beside.strip_prefix(VISION)?.strip_suffix(BEHIND)?)?;
+    matches!(listed, Value::List(_)).then(|| (beside.to_owned(), listed.clone()))
+}
+
+/// How a key ends that says which blocks a number of them are.
+const BEHIND: &str = "_behind";
 
 /// The key that says which block of the tower the projector reads.
 const FEATURE_LAYER: &str = "vision_feature_layer";
@@ -244,7 +281,8 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
     let stated = file.peek(key);
     file.done_with(&[key]);
     let value = match (default, stated) {
-        (TowerDefault::May(_) | TowerDefault::Times(..) | TowerDefault::Count(_), Some(Value::Whole(0))) => 0,
+        (TowerDefault::May(_) | TowerDefault::Times(..) | TowerDefault::Count(_), Some(Value::Whole(0)))
+        | (TowerDefault::OnlyWord(_), None) => 0,
         (
             TowerDefault::Is(_)
             | TowerDefault::May(_)
@@ -274,10 +312,10 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
         (TowerDefault::Places(_), Some(list)) => bits(list).ok_or_else(|| ImportError::wrong_type(key, PLACES, list))?,
         (TowerDefault::OneOver(_), Some(value)) => one_over(key, value)?,
         (TowerDefault::Word(_), None) => 1,
-        (TowerDefault::Word(word), Some(Value::Text(stated))) => u64::from(stated == word),
+        (TowerDefault::Word(word) | TowerDefault::OnlyWord(word), Some(Value::Text(stated))) => u64::from(stated == word),
         (TowerDefault::Function(default), None) => number_of_function(Some(default)),
         (TowerDefault::Function(_), Some(Value::Text(stated))) => number_of_function(super::decoder::named_activation(stated)),
-        (TowerDefault::Word(_) | TowerDefault::Function(_), Some(other)) => {
+        (TowerDefault::Word(_) | TowerDefault::OnlyWord(_) | TowerDefault::Function(_), Some(other)) => {
             return Err(ImportError::wrong_type(key, "text", other));
         }
     };

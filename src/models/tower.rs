@@ -62,6 +62,8 @@ pub(crate) enum TowerDefault {
     OneOver(u64),
     /// 1 where the file says that word or nothing, else 0.
     Word(&'static str),
+    /// 1 where the file says that word, else 0.
+    OnlyWord(&'static str),
     /// A list of places below 64, each of which is a bit.
     Places(u64),
     /// An activation function, of which the number counts.
@@ -212,8 +214,8 @@ pub(super) const BLOCKS: TowerPart = TowerPart {
         TowerLayer::Linear("up", TowerSize::Hidden, TowerSize::Inner),
         TowerLayer::Linear("down", TowerSize::Inner, TowerSize::Hidden),
         TowerLayer::Runs(&[
-            TowerStep::Attention { norm: 0, matrices: [3, 1, 2, 4] },
-            TowerStep::FeedForward { norm: 5, matrices: [6, 7] },
+            TowerStep::Attention { norm: 0, matrices: [3, 1, 2, 4], scaled: None },
+            TowerStep::FeedForward { norm: 5, matrices: [6, 7], scale: None },
         ]),
     ],
 };

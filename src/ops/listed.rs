@@ -118,7 +118,9 @@ impl<'a> Listed<'a> {
         let Some((tower, seen)) = self.with.model.tower.as_ref().and_then(|tower| Some((tower, tower.seen(images)?))) else {
             return before;
         };
-        let (count, size) = (Dim("images", images.per_sequence), |size: TowerSize| Dim(size.name(), tower.sizes.get(size)));
+        let (count, size) = (Dim("images", images.per_sequence.saturating_mul(seen.tiles)), |size: TowerSize| {
+            Dim(size.name(), tower.sizes.get(size))
+        });
         let rows = Dim("patches", seen.rows);
         let wide = |width| self.tape.form([count, rows, width]);
         let [width, height] = seen.pixels;

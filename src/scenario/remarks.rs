@@ -117,8 +117,9 @@ impl Scenario {
                 " Their time in the vision tower, a server's cache of encoded images, and copies of pixels in the host's memory are not counted.",
             ),
         };
+        let cut = if seen.tiles > 1 { format!("cut into {} of", number(seen.tiles)) } else { "resized to".to_owned() };
         Some(format!(
-            "Images: each of {} × {} pixels is resized to {} × {} and becomes {} tokens; {many} of a sequence take {} of its {} tokens.{behind}",
+            "Images: each of {} × {} pixels is {cut} {} × {} and becomes {} tokens; {many} of a sequence take {} of its {} tokens.{behind}",
             number(images.width),
             number(images.height),
             number(width),

@@ -2,7 +2,7 @@
 
 use super::libraries;
 use crate::config::{
-    AttentionKernel, DataSharding, Evaluation, Job, LibraryOptions, ModelConfig, Optimizer, OptimizerImplementation,
+    AttentionKernel, DataSharding, Evaluation, Images, Job, LibraryOptions, ModelConfig, Optimizer, OptimizerImplementation,
     PrecisionRecipe, Recompute, TrainingPrecision, TrainingRun, Tuning,
 };
 use crate::estimator::stage::Stage;
@@ -375,17 +375,20 @@ fn played(job: &Job, stage: &Stage, live: Option<Live>, every: bool) -> Vec<Play
     // gradients of what layers share, and of the inputs of all of them.
     let caches = tuning.keys_before() > 0 || model.altup().is_some();
     let (first, end) = (stage.range().start, stage.range().end);
+    // What feeds a block is no block's like.
+    let images = job.training().map_or(Images::NONE, |run| run.images);
+    let fed = model.tower.map_or(0, |tower| tower.fed_blocks(images));
     let mut all = Vec::new();
     let mut from = first;
     while from < end {
         // Blocks that stay gathered are played apart from the others, and so is the one that does in part.
         let borders = live.into_iter().flat_map(|live| [live.blocks, live.blocks.saturating_add(1)]);
-        let until = borders.filter(|border| *border > from).min().map_or(end, |border| border.min(end));
+        let until = borders.chain([fed]).filter(|border| *border > from).min().map_or(end, |border| border.min(end));
         let kind = |layer| ops::modules::kind(model, &tuning, layer);
         let all_alike = model.is_uniform() && tuning.frozen_layers == 0;
         let length = run_length(from, until, |layer| kind(layer) == kind(from), all_alike);
         let apart = if tables { tables_apart(model, from, length) } else { 1 };
-        if every || caches || length <= apart + 2 {
+        if every || caches || from < fed || length <= apart + 2 {
             all.extend((from..from.saturating_add(length)).map(|index| Played { index, times: 1 }));
         } else {
             all.extend((from..from.saturating_add(apart)).map(|index| Played { index, times: 1 }));

@@ -420,7 +420,7 @@ fn forward<'t, 'g>(
         let tables = &Tables { past: cached.get(at).cloned(), chosen, source, ..tables };
         let (next, beside) = playing.run_block(tape, plan, at, (&embedded.hidden, tables));
         groups.after_forward(tag);
-        embedded.hidden = next;
+        embedded.goes_on(at, next);
         outputs = beside;
     }
     tape.begin(When::Forward, plan.head(), Kind::Activation);

@@ -2,17 +2,40 @@
 
 use crate::models::tower_prelude::*;
 
+/// The most tiles of an image (`max_patches` of `GotOcr2ImageProcessor`, which InternVL's files name).
+const TILES: u64 = 12;
+
 /// `internvl`.
 pub const PROJECTOR: TowerSpec = TowerSpec {
     names: &["internvl", "qianfan_ocr"],
     tower: "internvl_vision",
-    keys: &[TowerKey { size: Merge, key: "downsample_ratio", default: TowerDefault::OneOver(2) }],
+    keys: &[
+        TowerKey { size: Merge, key: "downsample_ratio", default: TowerDefault::OneOver(2) },
+        TowerKey { size: Fed, key: "vision_feature_layer", default: TowerDefault::Count(1) },
+        maybe(Behind, "vision_feature_layer_behind", 0),
+        TowerKey { size: Cut, key: "vision_feature_select_strategy", default: TowerDefault::Word("default") },
+        function(OutAct, "projector_hidden_act", HiddenAct::Gelu),
+    ],
     follow: merged,
     modules: &TowerModules {
         model_type: "internvl",
         parts: &[TowerPart {
             times: One,
-            layers: &[LayerNorm(Merged), Linear("projection", Merged, Text), Linear("second projection", Text, Text)],
+            layers: &[
+                LayerNorm(Merged),
+                Linear("projection", Merged, Text),
+                Linear("second projection", Text, Text),
+                Runs(&[
+                    Step::OfLast,
+                    Step::WithoutFirst,
+                    Step::Shuffled,
+                    Step::Norm(0),
+                    Step::Linear(1),
+                    Step::Function,
+                    Step::Linear(2),
+                    Step::Tiled(TileRule::Canvas(TILES)),
+                ]),
+            ],
         }],
         buffers: &[],
     },

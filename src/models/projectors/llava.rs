@@ -22,6 +22,9 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
 pub const MATRICES: TowerPart =
     TowerPart { times: One, layers: &[Matrix("projection", Wide, Text), Matrix("second projection", Text, Text)] };
 
+/// The longest side of an image of any form (`size` of `PixtralImageProcessor`).
+const LONGEST: u64 = 1024;
+
 /// How these layers run.
 const READ: TowerPart = TowerPart {
     times: One,
@@ -29,6 +32,7 @@ const READ: TowerPart = TowerPart {
         MATRICES.layers[0],
         MATRICES.layers[1],
         Runs(&[
+            Step::Is(Fact::Longest(LONGEST)),
             Step::OfBlock,
             Step::WithoutFirst,
             Step::BiasedBehind(0, 0),

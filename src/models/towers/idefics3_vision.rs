@@ -13,9 +13,26 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Channels, "vision_config.num_channels", 3),
         stated(Image, "vision_config.image_size", 224),
         stated(Side, "vision_config.patch_size", 32),
+        stated(Heads, "vision_config.num_attention_heads", 16),
+        function(Act, "vision_config.hidden_act", HiddenAct::Gelu),
     ],
-    not_looked_at: &["num_attention_heads", "size", "max_image_size", "tie_word_embeddings", "image_token_id"],
+    not_looked_at: &["size", "max_image_size", "tie_word_embeddings", "image_token_id"],
     follow: patches,
-    modules: &TowerModules { model_type: "idefics3_vision", parts: &[PATCHES, BLOCKS, BEHIND], buffers: &[] },
+    modules: &TowerModules {
+        model_type: "idefics3_vision",
+        parts: &[
+            TowerPart {
+                times: One,
+                layers: &[
+                    PATCHES.layers[0],
+                    PATCHES.layers[1],
+                    Runs(&[Step::Is(Fact::PixelsPicked), Step::Patches(0), Step::Placed(1)]),
+                ],
+            },
+            BLOCKS,
+            BEHIND,
+        ],
+        buffers: &[],
+    },
     ..TowerSpec::PLAIN
 };

@@ -18,48 +18,58 @@ pub const TOWER: TowerSpec = TowerSpec {
         flag(Further, "vision_config.use_mask_token", false),
         flag(Positions, "vision_config.use_absolute_position_embeddings", true),
         TowerKey { size: Derived, key: "vision_config.norm_type", default: TowerDefault::Word("layer_norm") },
+        stated(Heads, "vision_config.num_attention_heads", 16),
+        function(Act, "vision_config.hidden_act", HiddenAct::Gelu),
     ],
-    not_looked_at: &["num_attention_heads", "layer_scale_init_value"],
+    not_looked_at: &["layer_scale_init_value"],
     follow,
     modules: &TowerModules {
         model_type: "internvl_vision",
         parts: &[
-            TowerPart { times: One, layers: &[Vector("class token", Hidden)] },
             TowerPart { times: Further, layers: &[Vector("mask token", Hidden)] },
-            TowerPart { times: One, layers: &[Table("position embedding", Positions, Hidden)] },
-            TowerPart { times: One, layers: &[Linear("patch embedding", Patch, Hidden)] },
+            TowerPart {
+                times: One,
+                layers: &[
+                    Vector("class token", Hidden),
+                    Table("position embedding", Positions, Hidden),
+                    Linear("patch embedding", Patch, Hidden),
+                    Runs(&[Step::Is(Fact::PixelsCast), Step::Patches(2), Step::ClassToken(0), Step::Added(1)]),
+                ],
+            },
             TowerPart {
                 times: Layers,
                 layers: &[
                     Vector("scale of attention", Hidden),
                     Vector("scale of feed-forward", Hidden),
-                    Matrix("query", Hidden, Hidden),
-                    Matrix("key", Hidden, Hidden),
-                    Matrix("value", Hidden, Hidden),
+                    MaybeBiased("query", Hidden, Hidden, Biased),
+                    MaybeBiased("key", Hidden, Hidden, Biased),
+                    MaybeBiased("value", Hidden, Hidden, Biased),
                     Linear("output", Hidden, Hidden),
+                    MaybeNorm(Hidden, Normed),
+                    MaybeNorm(Hidden, Normed),
                     Linear("up", Hidden, Inner),
                     Linear("down", Inner, Hidden),
-                    RmsNorm(Hidden),
-                    RmsNorm(Hidden),
+                    EitherNorm(Hidden, Derived),
+                    EitherNorm(Hidden, Derived),
+                    Runs(&[
+                        Step::Is(Fact::NarrowSoftmax),
+                        Step::Attention {
+                            norm: 10,
+                            matrices: [2, 3, 4, 5],
+                            scaled: Some(TowerScale { normed: [6, 7], scale: 0 }),
+                        },
+                        Step::FeedForward { norm: 11, matrices: [8, 9], scale: Some(1) },
+                    ]),
                 ],
             },
-            TowerPart { times: Derived, layers: &[Vector("norm bias", Hidden), Vector("second norm bias", Hidden)] },
-            TowerPart {
-                times: Biased,
-                layers: &[Vector("query bias", Hidden), Vector("key bias", Hidden), Vector("value bias", Hidden)],
-            },
-            TowerPart { times: Normed, layers: &[RmsNorm(Hidden), RmsNorm(Hidden)] },
         ],
         buffers: &[],
     },
     ..TowerSpec::PLAIN
 };
 
-/// Every block has the parameters that a switch adds, so a switch that is on counts the blocks.
+/// A position for every patch, and one for the class token, where there are positions.
 fn follow(sizes: &mut TowerSizes) {
     patches(sizes);
     sizes.set(Positions, sizes.get(Patches).saturating_add(1).saturating_mul(sizes.get(Positions)));
-    for switch in [Biased, Normed, Derived] {
-        sizes.set(switch, sizes.get(switch).saturating_mul(sizes.get(Layers)));
-    }
 }

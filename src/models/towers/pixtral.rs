@@ -12,13 +12,17 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Layers, "vision_config.num_hidden_layers", 24),
         stated(Channels, "vision_config.num_channels", 3),
         stated(Side, "vision_config.patch_size", 16),
+        function(Act, "vision_config.hidden_act", HiddenAct::Gelu),
     ],
     not_looked_at: &["head_dim", "image_size", "vocab_size"],
     follow,
     modules: &TowerModules {
         model_type: "pixtral",
         parts: &[
-            TowerPart { times: One, layers: &[Matrix("patch embedding", Patch, Hidden), RmsNorm(Hidden)] },
+            TowerPart {
+                times: One,
+                layers: &[Matrix("patch embedding", Patch, Hidden), RmsNorm(Hidden), Runs(&[Step::Joined(0), Step::Norm(1)])],
+            },
             TowerPart {
                 times: Layers,
                 layers: &[
@@ -31,6 +35,7 @@ pub const TOWER: TowerSpec = TowerSpec {
                     Matrix("query", Hidden, Hidden),
                     Matrix("output", Hidden, Hidden),
                     RmsNorm(Hidden),
+                    Runs(&[Step::Turned { norm: 0, matrices: [6, 4, 5, 7] }, Step::Gated { norm: 8, matrices: [1, 2, 3] }]),
                 ],
             },
         ],

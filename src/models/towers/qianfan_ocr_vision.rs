@@ -2,6 +2,8 @@
 
 use crate::models::tower_prelude::*;
 
+const PARTS: &[TowerPart] = super::internvl_vision::TOWER.modules.parts;
+
 /// `qianfan_ocr_vision`.
 pub const TOWER: TowerSpec = TowerSpec {
     names: &["qianfan_ocr_vision"],
@@ -17,7 +19,14 @@ pub const TOWER: TowerSpec = TowerSpec {
         flag(Further, "vision_config.use_mask_token", false),
         flag(Positions, "vision_config.use_absolute_position_embeddings", true),
         TowerKey { size: Derived, key: "vision_config.norm_type", default: TowerDefault::Word("layer_norm") },
+        stated(Heads, "vision_config.num_attention_heads", 16),
+        function(Act, "vision_config.hidden_act", HiddenAct::Gelu),
     ],
-    modules: &TowerModules { model_type: "qianfan_ocr_vision", ..*super::internvl_vision::TOWER.modules },
+    modules: &TowerModules {
+        model_type: "qianfan_ocr_vision",
+        // Its blocks are left out at random in training.
+        parts: &[without_steps(&PARTS[0]), without_steps(&PARTS[1]), without_steps(&PARTS[2])],
+        buffers: &[],
+    },
     ..super::internvl_vision::TOWER
 };

@@ -60,7 +60,7 @@ pub const JOINT_BLOCKS: TowerPart = TowerPart {
         Linear("output", Hidden, Hidden),
         Linear("up", Hidden, Inner),
         Linear("down", Inner, Hidden),
-        Runs(&[Step::Joint { norm: 0, matrices: [2, 3] }, Step::FeedForward { norm: 1, matrices: [4, 5] }]),
+        Runs(&[Step::Joint { norm: 0, matrices: [2, 3] }, Step::FeedForward { norm: 1, matrices: [4, 5], scale: None }]),
     ],
 };
 

@@ -6,6 +6,9 @@ use crate::models::tower_prelude::*;
 /// The fewest and the most pixels of an image (`preprocessor_config.json` of Qwen3-VL and of Qwen3.5).
 const LIMITS: [u64; 2] = [65_536, 16_777_216];
 
+/// Blocks whose output feeds the text's first ones, as bits.
+const FED_BEHIND: TowerSize = Own1;
+
 /// `qwen3_vl_vision`.
 pub const TOWER: TowerSpec = TowerSpec {
     names: &["qwen3_vl_vision", "qwen3_vl", "qwen3_vl_moe_vision", "qwen3_vl_moe", "qwen3_omni_moe_vision_encoder"],
@@ -23,6 +26,7 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Positions, "vision_config.num_position_embeddings", 2304),
         function(Act, "vision_config.hidden_act", HiddenAct::Gelu),
         TowerKey { size: Fed, key: "vision_config.deepstack_visual_indexes", default: TowerDefault::Count(3) },
+        places(FED_BEHIND, "vision_config.deepstack_visual_indexes_behind", [8, 16, 24]),
     ],
     not_looked_at: &[],
     follow: super::qwen2_5_vl_vision::follow,
@@ -42,7 +46,12 @@ pub const TOWER: TowerSpec = TowerSpec {
             MERGER,
             TowerPart {
                 times: Fed,
-                layers: &[LayerNorm(Merged), Linear("merger", Merged, Merged), Linear("merger output", Merged, Out)],
+                layers: &[
+                    LayerNorm(Merged),
+                    Linear("merger", Merged, Merged),
+                    Linear("merger output", Merged, Out),
+                    Runs(&[Step::Feeds(FED_BEHIND), Step::Merged, Step::Norm(0), Step::Linear(1), Step::Gelu, Step::Linear(2)]),
+                ],
             },
         ],
         buffers: &[TowerBuffer::Frequencies(Turned)],

@@ -167,6 +167,11 @@ impl Core {
         }
     }
 
+    /// A core whose probabilities are in the format of its scores.
+    pub fn narrow(self, narrow: bool) -> Self {
+        Self { wide: self.wide && !narrow, ..self }
+    }
+
     /// A core with such sinks, if any.
     pub fn with_sinks(self, sinks: Option<Sinks>) -> Self {
         Self { sinks, ..self }

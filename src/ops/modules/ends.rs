@@ -33,7 +33,7 @@ use super::altup::{OfLayer, SharedKeys, Streams};
 use super::norm::Norm;
 use super::rare::{self, rare};
 use super::tables::Tables;
-use super::tower::{AroundBlocks, Sees};
+use super::tower::{AroundBlocks, Fed, Sees};
 use super::{Build, FP32, Linear, Shapes};
 use crate::config::{
     AttentionKernel, EmbeddingScale, Keys, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds, Recompute, Tower,
@@ -59,8 +59,10 @@ pub(crate) struct Embedded<'t> {
     streams: Vec<Var<'t>>,
     /// The decoder's input, while its encoder runs.
     moved: Option<Var<'t>>,
-    /// Tokens of images, which the model's output holds.
-    images: Option<Var<'t>>,
+    /// Tokens of images and what they come from, as far as the model's output holds it.
+    images: Vec<Var<'t>>,
+    /// What the text's first blocks are fed of the images.
+    fed: Option<Fed<'t>>,
     /// Nodes of a tower whose outputs nobody reads, until `forward` returns.
     unread: (u32, u32),
 }
@@ -361,10 +363,11 @@ impl Ends {
             embedded = (others.tokens)(self, tape, embedded);
         }
         let mut held = Vec::with_capacity(4);
-        let (mut images, mut unread) = (None, (0, 0));
+        let (mut images, mut fed, mut unread) = (Vec::new(), None, (0, 0));
         if let Some(sight) = &self.sight {
             let looked = sight.run(tape, embedded, around);
             (embedded, images, unread) = (looked.embedded, looked.tokens, looked.unread);
+            fed = looked.fed;
             held.extend(looked.held);
         }
         if let Some(prompt) = &self.prompt {
@@ -402,7 +405,7 @@ impl Ends {
             hidden = (others.behind_norm)(self, tape, hidden, &mut held);
         }
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
-        Embedded { images, unread, ..self.with_tables(tape, (hidden, dtype), (positions, ids), (own_input, held)) }
+        Embedded { images, fed, unread, ..self.with_tables(tape, (hidden, dtype), (positions, ids), (own_input, held)) }
     }
 
     /// Keys and values that layers leave for later ones.

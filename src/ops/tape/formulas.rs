@@ -61,6 +61,7 @@ impl State {
             | Rule::Convolution
             | Rule::Patched
             | Rule::Scatter
+            | Rule::Put(_)
             | Rule::Solve(_)
             | Rule::Matmul { .. }
             | Rule::Kernel { .. }
@@ -246,6 +247,7 @@ impl State {
             }
             Rule::Convolution | Rule::Patched => self.convolution_back(node, grad),
             Rule::Scatter => self.scatter_back(node, grad),
+            Rule::Put(places) => self.put_back(node, grad, places),
             Rule::Solve(order) => self.solve_back(node, order),
             Rule::Tiled(tile) => self.tiles_back(node, tile),
             Rule::HeadAndLoss(cut) => self.cut_back(node, cut),

@@ -36,6 +36,23 @@ impl Var<'_> {
         self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Input, "pooled patches", (form, dtype))
     }
 
+    /// `interpolate(x, mode="bilinear")`: saves nothing.
+    pub fn pooled_to(self, form: Form) -> Self {
+        let dtype = self.dtype;
+        self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Nothing, "patches between patches", (form, dtype))
+    }
+
+    /// A copy of what memory holds in another order, whose gradient is copied back.
+    pub fn moved(self, form: Form) -> Self {
+        let dtype = self.dtype;
+        self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Nothing, "patches in another order", (form, dtype))
+    }
+
+    /// Views of parts, whose gradients are joined again.
+    pub fn taken_apart(self, form: Form) -> Self {
+        self.view_as(Rule::Unary { temporaries: 0, elementwise: false }, form)
+    }
+
     /// `torch.cat(list(x))`: a copy, whose gradient is stacked again.
     pub fn listed(self, form: Form) -> Self {
         let dtype = self.dtype;
@@ -53,9 +70,66 @@ impl Var<'_> {
         drop(state);
         Self::made(tape, storage, form, dtype, node)
     }
+
+    /// `x[mask]` by rows, which are as many as `form` has: saves the mask; backward adds into zeros.
+    pub fn picked(self, mask: &Self, (form, places): (Form, Form)) -> Self {
+        let (tape, dtype) = (self.tape, self.dtype);
+        let mut state = tape.state.borrow_mut();
+        let node = state.node(Rule::AtRows(places), [self.operand(), Operand::NOTHING, Operand::NOTHING]);
+        state.save(node, mask.storage);
+        let listed = state.list_places(places);
+        let storage = state.allocate("tokens in the places of images", form, dtype);
+        state.release(listed);
+        drop(state);
+        Self::made(tape, storage, form, dtype, node)
+    }
+
+    /// `x[mask] = rows`, in place: saves the mask.
+    pub fn put(mut self, rows: &Self, mask: &Self, places: Form) -> Self {
+        let operands = [self.operand(), rows.operand(), Operand::NOTHING];
+        let mut state = self.tape.state.borrow_mut();
+        self.node = state.node(Rule::Put(places), operands);
+        state.in_place(&operands);
+        state.save(self.node, mask.storage);
+        let listed = state.list_places(places);
+        state.release(listed);
+        drop(state);
+        self
+    }
 }
 
 impl State {
+    /// CUDA's kernels read a list of the mask's places, by two numbers each (`nonzero`, `aten/src/ATen/native/IndexingUtils.h`); a
+    /// tracker does not look into them.
+    fn list_places(&mut self, places: Form) -> u32 {
+        if self.dispatch != Dispatch::Cuda {
+            return NONE;
+        }
+        let listed = self.elements(places).saturating_mul(2);
+        let listed = self.form(Shape::of([Dim("places", listed)]));
+        self.allocate("places of images", listed, DType::Int64)
+    }
+
+    /// Backward of [`Var::put`]: zeros in the places of the mask, then what stood there (`index_put`, `index`).
+    pub(super) fn put_back(&mut self, node: &Node, grad: Grad, places: Form) -> [Option<Grad>; 3] {
+        let [whole, rows, _] = node.operands;
+        let first = (whole.node != NONE).then(|| {
+            let zeros = self.fresh((rows.form, grad.dtype), Order::Plain);
+            let listed = self.list_places(places);
+            let made = self.fresh((whole.form, grad.dtype), grad.order);
+            self.release(listed);
+            self.release(zeros.storage);
+            made
+        });
+        let second = (rows.node != NONE).then(|| {
+            let listed = self.list_places(places);
+            let made = self.fresh((rows.form, rows.dtype), Order::Plain);
+            self.release(listed);
+            made
+        });
+        [first, second, None]
+    }
+
     /// CUDA's kernel counts the places up to each value of the mask, which it expands (`masked_scatter__cuda` and
     /// `launch_masked_scatter_kernel` in `aten/src/ATen/native/cuda/IndexKernel.cpp`).
     fn find_places(&mut self, form: Form) {

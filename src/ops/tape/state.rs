@@ -248,6 +248,8 @@ pub(crate) enum Rule {
     Patched,
     /// Written into the places of a mask.
     Scatter,
+    /// Put over the values in the places of a mask, which a tensor of that shape lists.
+    Put(Form),
     /// A triangular system solved for several right sides, whose gradient memory holds in that order.
     Solve(Order),
     /// A batched product of two activations.

@@ -52,7 +52,7 @@ class Named:
         images.prepare(model, self.run)
         mod_tracker.register_multi_grad_hook = images.without_graph if Tracker.beside else images.WITH_GRAPH
         forward = model.forward
-        model.forward = lambda **keys: forward(**Tracker.beside, **keys)
+        model.forward = lambda **keys: forward(**Tracker.beside, **images.placed(config, self.run, keys))
         return model
 
 

@@ -76,7 +76,8 @@ with FakeTensorMode(allow_non_fake_inputs=True):
     autocast = torch.autocast("cpu", torch.bfloat16) if run["precision"] == "amp_bf16" else contextlib.nullcontext()
     with Followed() as followed:
         with autocast:
-            loss = model(**{model.main_input_name: source}, labels=ids, **beside).loss
+            given = images.placed(config, run, {model.main_input_name: source})
+            loss = model(**given, labels=ids, **beside).loss
         loss.backward()
 print("bytes at the peak, without the model and its inputs:", followed.peak)
 for call, size, operator, form, dtype in followed.at_peak:

@@ -7,6 +7,22 @@ use crate::ops::tape::{Form, SCALE, Tape, Var};
 use crate::sources;
 use crate::units::DType;
 
+impl<'t> Embedded<'t> {
+    /// What a text alone has: its first block's input, its tables, what `forward` holds with its residual streams, and its tokens.
+    fn new(hidden: Var<'t>, tables: [Tables<'t>; 2], (held, streams): (Vec<Var<'t>>, Vec<Var<'t>>), ids: &Var<'t>) -> Self {
+        let images = Vec::new();
+        Self { hidden, tables, held, ids: ids.clone(), streams, moved: None, images, fed: None, unread: (0, 0) }
+    }
+
+    /// Takes the output of a block, with the tokens of images that it is fed behind it.
+    pub fn goes_on(&mut self, layer: usize, hidden: Var<'t>) {
+        self.hidden = match &mut self.fed {
+            Some(fed) => fed.behind(layer, hidden),
+            None => hidden,
+        };
+    }
+}
+
 impl Ends {
     /// Runs a block of the vision tower again, from its input.
     pub fn recompute_image<'t>(&self, tape: &'t Tape, block: usize, input: &Var<'t>) {
@@ -79,7 +95,7 @@ impl Ends {
         };
         let whole_rotary = whole.rotary.clone();
         let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
-        Embedded { hidden, tables: [whole, sliding], held, ids: ids.clone(), streams, moved: None, images: None, unread: (0, 0) }
+        Embedded::new(hidden, [whole, sliding], (held, streams), ids)
     }
 
     /// Embedded tokens, scaled where the model does so, and the format of the embedding; of a later stage what it receives.

@@ -9,7 +9,7 @@ use crate::units::DType;
 impl Ends {
     /// The last block's output through the final norm; what the model's `forward` held is let go.
     pub(super) fn last_norm<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
-        let Embedded { mut hidden, tables, held, streams: before, unread, .. } = embedded;
+        let Embedded { mut hidden, tables, held, streams: before, fed, unread, .. } = embedded;
         if let Some(streams) = &self.streams {
             hidden = streams.joined(hidden, before);
         }
@@ -25,7 +25,7 @@ impl Ends {
             Some([_, out]) => out.run(&{ normed }),
             None => normed,
         };
-        drop((tables, held, outputs));
+        drop((tables, held, fed, outputs));
         tape.abandon(unread);
         normed
     }

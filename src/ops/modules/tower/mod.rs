@@ -2,8 +2,13 @@
 //! where images are.
 
 mod chunks;
+mod fed;
+mod joined;
 mod packed;
+mod picked;
 mod run;
+mod spread;
+mod step;
 mod steps;
 
 use std::fmt;
@@ -14,6 +19,7 @@ use crate::ops::tape::{Param, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
+pub(super) use fed::Fed;
 pub(super) use run::Looked;
 use run::Sight;
 
@@ -50,6 +56,7 @@ struct Laid {
     /// The operation that it belongs to.
     op: &'static str,
     layers: &'static [TowerLayer],
+    sizes: TowerSizes,
     /// Its parameters, of which each copy has its own behind those of the one before.
     from: Param,
     to: Param,
@@ -64,7 +71,7 @@ impl Laid {
             if at == place {
                 return Some((*layer, next));
             }
-            next += parameters(layer);
+            next += parameters(layer, &self.sizes);
         }
         None
     }
@@ -76,9 +83,12 @@ impl Laid {
 }
 
 /// How many parameters a layer has.
-const fn parameters(layer: &TowerLayer) -> u32 {
-    match layer {
+fn parameters(layer: &TowerLayer, sizes: &TowerSizes) -> u32 {
+    let is = |size: TowerSize| u32::from(sizes.get(size) > 0);
+    match *layer {
         TowerLayer::Linear(..) | TowerLayer::LayerNorm(_) => 2,
+        TowerLayer::MaybeBiased(.., flag) | TowerLayer::EitherNorm(_, flag) => 1 + is(flag),
+        TowerLayer::MaybeNorm(_, flag) => is(flag),
         TowerLayer::Matrix(..) | TowerLayer::RmsNorm(_) | TowerLayer::Table(..) | TowerLayer::Vector(..) => 1,
         TowerLayer::Runs(_) => 0,
     }
@@ -136,7 +146,7 @@ fn declare_part(build: &Build<'_>, (op, part): (&'static str, &TowerPart), sizes
             build.tape.move_to(BESIDE + tag, (from + behind, to + behind));
         });
     }
-    Some(Laid { op, layers: part.layers, from, to, times })
+    Some(Laid { op, layers: part.layers, sizes: *sizes, from, to, times })
 }
 
 fn declare_layer(build: &Build<'_>, layer: &TowerLayer, sizes: &TowerSizes) {
@@ -152,10 +162,23 @@ fn declare_layer(build: &Build<'_>, layer: &TowerLayer, sizes: &TowerSizes) {
             build.vector("norm scale", dim(width));
             build.vector("norm bias", dim(width));
         }
+        TowerLayer::MaybeBiased(name, input, output, flag) => {
+            matrix(name, input, output);
+            if sizes.get(flag) > 0 {
+                build.vector("bias", dim(output));
+            }
+        }
+        TowerLayer::EitherNorm(width, flag) => {
+            build.vector("norm scale", dim(width));
+            if sizes.get(flag) > 0 {
+                build.vector("norm bias", dim(width));
+            }
+        }
+        TowerLayer::MaybeNorm(width, flag) if sizes.get(flag) > 0 => _ = build.vector("norm scale", dim(width)),
         TowerLayer::RmsNorm(width) => _ = build.vector("norm scale", dim(width)),
         TowerLayer::Table(name, rows, width) => _ = build.parameter(name, [dim(rows), dim(width)]),
         TowerLayer::Vector(name, width) => _ = build.vector(name, dim(width)),
-        TowerLayer::Runs(_) => {}
+        TowerLayer::MaybeNorm(..) | TowerLayer::Runs(_) => {}
     }
 }
 

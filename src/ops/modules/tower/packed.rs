@@ -3,7 +3,8 @@
 use std::cell::Cell;
 
 use super::chunks::Chunks;
-use super::run::{At, Looked, Sight, attends};
+use super::fed::Fed;
+use super::run::{At, Looked, Sight, attends, feeds};
 use super::{AroundBlocks, Laid};
 use crate::config::{Seen, Tower, TowerLayer, TowerSize};
 use crate::ops::modules::mlp::Activation;
@@ -210,7 +211,7 @@ impl Sight {
     ) -> Looked<'t> {
         tape.at(super::OPERATIONS[0], sources::PYTORCH_AUTOGRAD);
         let mut held = Vec::with_capacity(8);
-        let (tokens, last) = {
+        let (tokens, last, fed) = {
             let pixels = self.pixels(tape);
             let format = self.format(tape).unwrap_or(FP32);
             let pixels = pixels.cast_as(format, "pixels");
@@ -227,13 +228,17 @@ impl Sight {
         held.push(tape.constant("places of videos", self.text[0], DType::Mask));
         drop(tape.constant("number of places", self.text[1], DType::Int64));
         let embedded = embedded.scattered(tokens.clone(), &mask);
+        let places = packed.tokens[0];
+        let joined: Vec<Var<'t>> = fed.iter().map(|tokens| tokens.clone().listed(form)).collect();
+        held.extend(fed);
+        let fed = (!joined.is_empty()).then(|| Fed { tokens: joined, mask: mask.clone(), places, before: None });
         held.extend([tokens, mask, tape.constant("positions along three axes", packed.text[0], DType::Int64)]);
         let moved = tape.constant("positions behind tokens", packed.text[1], DType::Int64);
         if let Some(before) = packed.moved.replace(Some(moved.kept())) {
             tape.let_go(before);
         }
         tape.begin(When::Forward, 0, Kind::Activation);
-        Looked { embedded, tokens: None, held, unread: (0, 0) }
+        Looked { embedded, tokens: Vec::new(), held, fed, unread: (0, 0) }
     }
 
     /// The tower's `forward`: tokens of the text, and what its blocks end in.
@@ -243,7 +248,7 @@ impl Sight {
         packed: &Packed,
         pixels: Var<'t>,
         around: AroundBlocks<'_>,
-    ) -> (Var<'t>, Var<'t>) {
+    ) -> (Var<'t>, Var<'t>, Vec<Var<'t>>) {
         let places = tape.constant("places of patches", packed.places[0], DType::Int64);
         // Whole numbers of 32 bits.
         let ends = tape.constant("ends of images", packed.whole.ends, FP32);
@@ -252,15 +257,16 @@ impl Sight {
             tape.constant("ends of windows", windows.ends, FP32)
         });
         let mut at = At { x: pixels, rows: packed.rows, width: TowerSize::Hidden };
-        let mut last = None;
+        let (mut last, mut fed) = (None, Vec::with_capacity(4));
         let mut begins = true;
-        for part in &self.parts {
+        for part in self.parts.iter().filter(|part| feeds(part).is_none()) {
             let is_blocks = part.layers.iter().any(attends);
             if is_blocks && std::mem::take(&mut begins) {
                 packed.make_tables(tape, &places, [&ends, windows.as_ref().unwrap_or(&ends)]);
             }
             for copy in 0..part.times {
                 at = if is_blocks { self.block(tape, (part, copy), at, around) } else { self.through(tape, part, at) };
+                fed.extend(is_blocks.then(|| self.fed_behind(tape, copy, &at)).flatten());
             }
             if is_blocks {
                 last = Some(at.x.clone());
@@ -269,7 +275,21 @@ impl Sight {
             }
         }
         let last = last.unwrap_or_else(|| at.x.clone());
-        (at.x, last)
+        (at.x, last, fed)
+    }
+
+    /// What the text is fed of the output of that block.
+    fn fed_behind<'t>(&self, tape: &'t Tape, block: u64, at: &At<'t>) -> Option<Var<'t>> {
+        let (part, behind) = self.parts.iter().find_map(|part| feeds(part).map(|behind| (part, behind)))?;
+        let (bits, block) = (self.tower.sizes.get(behind), u32::try_from(block).ok()?);
+        if bits.checked_shr(block)? & 1 == 0 {
+            return None;
+        }
+        let copy = u64::from((bits & !(u64::MAX.checked_shl(block)?)).count_ones());
+        tape.means((part.from, part.to, part.behind(copy)));
+        let made = self.through(tape, part, At { x: at.x.clone(), ..*at }).x;
+        tape.means((0, 0, 0));
+        Some(made)
     }
 
     /// The format of the tower's weights.

@@ -2,14 +2,16 @@
 
 use std::cell::Cell;
 
+use super::fed::Fed;
+use super::joined::Joined;
 use super::packed::Packed;
+use super::picked::Picked;
+use super::spread::SpreadOut;
 use super::{AroundBlocks, BESIDE, Laid, OPERATIONS, Sees};
-use crate::config::{HiddenAct, Recompute, Tower, TowerLayer, TowerSize, TowerStep};
+use crate::config::{Recompute, Tower, TowerFact, TowerLayer, TowerPart, TowerSize, TowerStep};
 use crate::ops::modules::attention_core::Core;
-use crate::ops::modules::mlp::Activation;
-use crate::ops::modules::norm::Norm;
 use crate::ops::modules::{Build, FP32};
-use crate::ops::tape::{Factors, Form, Kept, Kind, Order, Tape, Var, When};
+use crate::ops::tape::{Factors, Form, Kept, Kind, Tape, Var, When};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
@@ -29,11 +31,21 @@ pub(in crate::ops::modules) struct Sight {
     pub(super) heads: Form,
     /// How images run that stand in one row.
     pub(super) packed: Option<Packed>,
+    /// How images run whose patches are joined behind the convolution.
+    pub(super) joined: Option<Joined>,
+    /// How tiles of an image are put together again.
+    spread: Option<SpreadOut>,
+    /// The pixels are cast before the tower runs, and held until the projector has.
+    casts_first: bool,
+    /// Images that are not empty are picked first.
+    pub(super) picked: Option<Picked>,
+    /// The model's output holds what the tower and the projector return.
+    returned: bool,
     pub(super) several: bool,
     /// Patches in the tower's blocks.
     pub(super) rows: u64,
     /// No class token is joined to what the convolution makes.
-    of_planes: bool,
+    pub(super) of_planes: bool,
     /// Blocks whose output the projector reads, or nothing else behind them.
     read: u64,
     checkpoints: bool,
@@ -41,6 +53,8 @@ pub(in crate::ops::modules) struct Sight {
     /// Frozen patches want a gradient, so that checkpointed blocks have one to hand on (`enable_input_require_grads`, which transformers'
     /// checkpointing calls for every model in a model).
     pub(super) wanting: bool,
+    /// Frozen sums of patches and positions do.
+    pub(super) wanting_sums: bool,
     /// Which tokens of the text are those of images, and one number.
     pub(super) text: [Form; 2],
     /// The processor says of every token whether it is of an image.
@@ -52,10 +66,12 @@ pub(in crate::ops::modules) struct Sight {
 pub(crate) struct Looked<'t> {
     /// Embedded tokens, with those of the images.
     pub embedded: Var<'t>,
-    /// The tokens of the images, where the model's output holds them.
-    pub tokens: Option<Var<'t>>,
+    /// The tokens of the images, and whatever else of them the model's output holds.
+    pub tokens: Vec<Var<'t>>,
     /// Tensors that `forward` holds until it returns.
     pub held: Vec<Var<'t>>,
+    /// Tokens that feed the text's first blocks, and the places of images in the text.
+    pub fed: Option<Fed<'t>>,
     /// Nodes whose outputs nobody reads, and that go when `forward` returns.
     pub unread: (u32, u32),
 }
@@ -75,7 +91,8 @@ impl Sees for Sight {
             return [pixels].into_iter().chain(packed.inputs(tape, self.text[0])).collect();
         }
         let types = self.typed.then(|| tape.constant("kinds of tokens", self.text[0], DType::Int64));
-        [pixels].into_iter().chain(types).collect()
+        let masks = self.picked.as_ref().map(|picked| picked.mask(tape));
+        [pixels].into_iter().chain(types).chain(masks).chain(self.sizes_of_images(tape)).collect()
     }
 
     fn counts_by_images(&self) -> bool {
@@ -85,7 +102,7 @@ impl Sees for Sight {
     fn run<'t>(&self, tape: &'t Tape, embedded: Var<'t>, around: AroundBlocks<'_>) -> Looked<'t> {
         tape.begin(When::Forward, BESIDE, Kind::Activation);
         // Gradients go through a frozen tower where its patches want one.
-        let [of_weights, of_attention] = match (self.learns, self.wanting) {
+        let [of_weights, of_attention] = match (self.learns, self.wanting || self.wanting_sums) {
             (true, _) => [Factors::Weights; 2],
             (false, true) => [Factors::Once, Factors::Weights],
             (false, false) => [Factors::Alone; 2],
@@ -100,22 +117,34 @@ impl Sees for Sight {
             return looked;
         }
         let mut held = Vec::with_capacity(4);
-        let (read, last, unread) = self.look(tape, around);
+        let (pixels, of_model) = self.prepared(tape);
+        let (read, last, unread) = self.look(tape, pixels, around);
+        let mut returned: Vec<Var<'t>> = self.returned.then(|| last.clone()).into_iter().collect();
         held.push(last);
         tape.multiplies(factors);
         tape.at(OPERATIONS[1], sources::PYTORCH_AUTOGRAD);
         held.push(read.x.clone());
-        let (mut at, mut made) = (read, None);
+        let (mut at, mut made, mut apart) = (read, None, Vec::new());
         for (part, place) in self.parts.iter().zip(0..).filter(|(part, _)| part.op == OPERATIONS[1]) {
             for step in steps(part.layers) {
                 // The parts that are joined are views of what is held.
                 if *step == TowerStep::Listed {
                     made = Some(at.x.clone());
                 }
+                if let (TowerStep::Spread { end, .. }, Some(spread)) = (step, &self.spread) {
+                    apart = spread.apart(tape, (part, *end), &at.x);
+                }
                 at = self.step(tape, (part, self.parts.get(place + 1)), (*step, at)).0;
             }
         }
-        held.push(made.unwrap_or_else(|| at.x.clone()));
+        drop(of_model);
+        if let Some(joined) = self.spread.as_ref().and_then(|spread| spread.joined(&apart)) {
+            at.x = joined;
+            held.extend(apart);
+        }
+        let made = made.unwrap_or_else(|| at.x.clone());
+        returned.extend(self.returned.then(|| made.clone()));
+        held.push(made);
         tape.meets(None);
         tape.at("Embedding", sources::PYTORCH_AUTOGRAD);
         let tokens = at.x.cast(embedded.dtype()).named("tokens of images");
@@ -125,7 +154,12 @@ impl Sees for Sight {
         held.push(mask);
         held.extend(self.typed.then(|| tape.constant("images of tokens", self.text[0], DType::Int64)));
         tape.begin(When::Forward, 0, Kind::Activation);
-        Looked { embedded, tokens: Some(tokens), held, unread }
+        if self.returned {
+            held.push(tokens);
+        } else {
+            returned.push(tokens);
+        }
+        Looked { embedded, tokens: returned, held, fed: None, unread }
     }
 
     fn recompute<'t>(&self, tape: &'t Tape, copy: usize, x: &Var<'t>) {
@@ -145,32 +179,47 @@ impl Sight {
             return None;
         }
         let seen = tower.seen(with.images)?;
-        let count = with.images.per_sequence.saturating_mul(with.micro_batch_size);
+        let count = with.images.per_sequence.saturating_mul(with.micro_batch_size).saturating_mul(seen.tiles);
         let packed = tower.packs().then(|| Packed::new(build, tower, (count, seen)));
         // Images in one row are one.
-        let images = Dim("images", if packed.is_some() { 1 } else { count });
+        let images = Dim("images", if packed.is_some() || tower.joins() { 1 } else { count });
+        let all = if tower.joins() { seen.rows.saturating_mul(count) } else { seen.rows };
         let [width, height] = seen.pixels;
         let dim = |size: TowerSize| Dim(size.name(), sizes.get(size));
-        let shape = [images, dim(TowerSize::Heads), Dim("patches", seen.rows), Dim("vision head_dim", tower.head_width()?)];
+        let shape = [images, dim(TowerSize::Heads), Dim("patches", all), Dim("vision head_dim", tower.head_width()?)];
         let behind = if reads_a_block(&parts) { sizes.get(TowerSize::Behind) } else { 0 };
-        let pixels = [images, dim(TowerSize::Channels), Dim("height", height), Dim("width", width)];
+        let pixels = [Dim("images", count), dim(TowerSize::Channels), Dim("height", height), Dim("width", width)];
+        // The first token of a tile is no patch of it, where it is cut.
+        let class = sizes.get(TowerSize::Cut);
+        let has = |wanted: TowerStep| parts.iter().flat_map(|part| steps(part.layers)).any(|step| *step == wanted);
+        let is = |fact: TowerFact| has(TowerStep::Is(fact));
+        let frozen = with.tuning.freezes_tower() && with.recompute == Recompute::Full && parts.iter().all(are_wanted);
+        let of_sums = parts.iter().flat_map(|part| steps(part.layers)).any(|step| matches!(step, TowerStep::Placed(_)));
         Some(Self {
             tower: *tower,
             images,
             pixels: packed.as_ref().map_or_else(|| tape.form(pixels), |packed| packed.pixels),
             held_pixels: Cell::default(),
-            core: Core::of_tower(build, shape),
+            core: Core::of_tower(build, shape).narrow(is(TowerFact::NarrowSoftmax)),
             heads: tape.form(shape),
             several: shape[1].1 > 1,
-            rows: packed.as_ref().map_or(seen.rows, |packed| packed.rows),
+            rows: packed.as_ref().map_or(all, |packed| packed.rows),
+            joined: tower.joins().then(|| Joined::new(build, tower, (count, seen))),
+            spread: tower
+                .spread(with.images, seen.rows.saturating_sub(class))
+                .map(|spread| SpreadOut::new(build, tower, (count, seen), spread)),
+            casts_first: is(TowerFact::PixelsCast),
+            picked: is(TowerFact::PixelsPicked).then(|| Picked::new(build, tower, (count, seen))),
+            returned: is(TowerFact::Returned),
             packed,
             of_planes: seen.rows == sizes.get(TowerSize::Patches),
             read: sizes.get(TowerSize::Layers).saturating_sub(behind),
             checkpoints: with.recompute == Recompute::Full,
             learns: !with.tuning.freezes_tower(),
-            wanting: with.tuning.freezes_tower() && with.recompute == Recompute::Full && parts.iter().all(are_wanted),
+            wanting: frozen && !of_sums,
+            wanting_sums: frozen && of_sums,
             text: [build.shapes.tokens, build.shapes.scalar],
-            typed: parts.iter().flat_map(|part| steps(part.layers)).any(|step| *step == TowerStep::Typed),
+            typed: has(TowerStep::Typed),
             parts,
         })
     }
@@ -189,20 +238,51 @@ impl Sight {
         part.op == OPERATIONS[0] && reads_a_block(&self.parts) && own > blocks
     }
 
+    /// The sizes of images, where a model is told them.
+    fn sizes_of_images<'t>(&self, tape: &'t Tape) -> impl Iterator<Item = Var<'t>> {
+        let of_joined = self.joined.iter().map(|joined| joined.sizes(tape));
+        of_joined.chain(self.spread.iter().map(|spread| spread.sizes(tape)))
+    }
+
     /// The pixels, which lie there before forward.
     pub(super) fn pixels<'t>(&self, tape: &'t Tape) -> Var<'t> {
         self.held_pixels.get().map_or_else(|| tape.constant("pixels", self.pixels, FP32), |kept| tape.held(kept))
     }
 
-    /// The tower over all images: what the projector reads, what the tower ends in, and nodes whose outputs nobody reads.
-    fn look<'t>(&self, tape: &'t Tape, around: AroundBlocks<'_>) -> (At<'t>, Var<'t>, (u32, u32)) {
-        tape.at(OPERATIONS[0], sources::PYTORCH_AUTOGRAD);
+    /// The pixels that the tower is given, and what the model holds of them until the projector has run.
+    fn prepared<'t>(&self, tape: &'t Tape) -> (Var<'t>, Vec<Var<'t>>) {
         let pixels = self.pixels(tape);
+        let format = self.parts.first().map_or(FP32, |part| tape.read(part.from).dtype());
+        if let Some(picked) = &self.picked {
+            let (pixels, mut masks) = picked.pick(tape, pixels, format);
+            masks.push(pixels.clone());
+            return (pixels, masks);
+        }
+        if self.spread.is_some() {
+            let joined = pixels.copy().named("pixels");
+            return (joined.clone(), vec![joined]);
+        }
+        if self.casts_first {
+            let cast = pixels.cast_as(format, "pixels");
+            return (cast.clone(), vec![cast]);
+        }
+        (pixels, Vec::new())
+    }
+
+    /// The tower over all images: what the projector reads, what the tower ends in, and nodes whose outputs nobody reads.
+    fn look<'t>(&self, tape: &'t Tape, pixels: Var<'t>, around: AroundBlocks<'_>) -> (At<'t>, Var<'t>, (u32, u32)) {
+        tape.at(OPERATIONS[0], sources::PYTORCH_AUTOGRAD);
         let mut at = At { x: pixels, rows: 0, width: TowerSize::Hidden };
         let (mut read, mut unread) = (None, (0, 0));
         let of_block = reads_a_block(&self.parts);
         for part in self.parts.iter().filter(|part| part.op == OPERATIONS[0]) {
             let is_blocks = part.layers.iter().any(attends);
+            if let Some(joined) = self.joined.as_ref().filter(|_| is_blocks) {
+                joined.make_tables(tape, &at.x);
+            }
+            if let Some(picked) = self.picked.as_ref().filter(|_| is_blocks) {
+                picked.begins(tape, &at.x);
+            }
             for copy in 0..part.times {
                 if of_block && is_blocks && copy == self.read {
                     read = Some(At { x: at.x.clone(), ..at });
@@ -218,6 +298,8 @@ impl Sight {
             }
         }
         let last = at.x.clone();
+        self.joined.iter().for_each(|joined| joined.ends(tape));
+        self.picked.iter().for_each(|picked| picked.ends(tape));
         if let Some(read) = read {
             unread.1 = tape.nodes();
             return (read, last, unread);
@@ -232,7 +314,9 @@ impl Sight {
         if let Some(packed) = &self.packed {
             packed.block.set(copy);
         }
-        let beside = self.packed.as_ref().map_or_else(Vec::new, |packed| packed.tables(tape));
+        let mut beside = self.packed.as_ref().map_or_else(Vec::new, |packed| packed.tables(tape));
+        beside.extend(self.joined.iter().flat_map(|joined| joined.tables(tape)));
+        beside.extend(self.picked.iter().filter_map(|picked| picked.of_scores(tape)));
         let layer = u16::try_from(copy).unwrap_or(u16::MAX / 4).saturating_add(BESIDE + 1);
         tape.begin(When::Forward, layer, Kind::Activation);
         around(layer, true);
@@ -268,61 +352,6 @@ impl Sight {
         }
         at
     }
-
-    /// One step, and what it returns beside.
-    fn step<'t>(
-        &self,
-        tape: &'t Tape,
-        (part, behind): (&Laid, Option<&Laid>),
-        (step, at): (TowerStep, At<'t>),
-    ) -> (At<'t>, Option<Var<'t>>) {
-        let At { x, rows, width } = at;
-        let on = |x: Var<'t>| At { x, rows, width };
-        let next = match step {
-            TowerStep::Patches(layer) => self.patches(tape, part, layer, x),
-            TowerStep::ClassToken(layer) => self.with_class_token(tape, part, layer, on(x)),
-            TowerStep::Positions(layer) => on(self.with_positions(tape, part, layer, (x, rows))),
-            TowerStep::Norm(layer) => on(self.norm(tape, part, (layer, rows)).map_or_else(|| x.clone(), |norm| norm.run(&x))),
-            TowerStep::NormOfFirst(layer) => on(self.with_first_normed(tape, (part, layer), (x, width))),
-            TowerStep::Attention { norm, matrices } => {
-                let (x, weights) = self.attend(tape, part, (norm, matrices), (x, rows));
-                return (on(x), Some(weights).flatten());
-            }
-            TowerStep::Packed { layer, .. } => self.packed_patches(tape, part, layer, x),
-            TowerStep::Joint { norm, matrices } => on(self.attend_jointly(tape, part, (norm, matrices), (x, rows))),
-            TowerStep::Interpolated(layer) => on(self.interpolated(tape, part, layer, x)),
-            TowerStep::Windows { .. } => self.in_windows(tape, on(x)),
-            TowerStep::InOrder => self.in_order(tape, on(x)),
-            TowerStep::Gated { norm, matrices } => on(self.gated(tape, part, (norm, matrices), (x, rows))),
-            TowerStep::Gelu => on(Activation::of(HiddenAct::Gelu).run(&x)),
-            TowerStep::Merged => self.merged(tape, on(x)),
-            TowerStep::FeedForward { norm, matrices } => on(self.feed(tape, part, (norm, matrices), (x, rows))),
-            // A convolution's planes are seen as rows, and sums with them stay in that order; their gradients do not.
-            TowerStep::OfBlock if self.of_planes => on(x.ordered(Order::Swapped)),
-            TowerStep::WithoutFirst if self.tower.sizes.get(TowerSize::Cut) > 0 => {
-                let rows = rows.saturating_sub(1);
-                At { x: x.slice(self.form(tape, rows, width)).ordered(Order::Spread), rows, width }
-            }
-            TowerStep::WithoutFirst | TowerStep::OfBlock | TowerStep::Typed | TowerStep::Heard => on(x),
-            TowerStep::Linear(layer) => self.linear(tape, part.layer(layer), None, on(x)),
-            TowerStep::BiasedBehind(layer, bias) => {
-                let bias = behind.and_then(|behind| behind.layer(bias)).map(|(_, param)| param);
-                self.linear(tape, part.layer(layer), bias, on(x))
-            }
-            TowerStep::Function => on(match self.tower.function(TowerSize::OutAct) {
-                Some(function) => Activation::of(function).run(&x),
-                None => x,
-            }),
-            TowerStep::Pooled => self.pooled(tape, on(x)),
-            TowerStep::NormOnePlus(layer) => on(match part.layer(layer) {
-                Some((_, scale)) => Norm::one_plus(scale, self.of_rows(tape, rows)).run(&x),
-                None => x,
-            }),
-            TowerStep::Times(layer) => self.times(tape, part.layer(layer), on(x)),
-            TowerStep::Listed => on(x.listed(self.form(tape, rows, width))),
-        };
-        (next, None)
-    }
 }
 
 /// The steps of a part.
@@ -333,8 +362,14 @@ fn steps(layers: &'static [TowerLayer]) -> &'static [TowerStep] {
 
 /// True if a part is the tower's blocks.
 pub(super) fn attends(layer: &TowerLayer) -> bool {
-    let attends = |step: &TowerStep| matches!(step, TowerStep::Attention { .. } | TowerStep::Joint { .. });
+    let attends =
+        |step: &TowerStep| matches!(step, TowerStep::Attention { .. } | TowerStep::Turned { .. } | TowerStep::Joint { .. });
     matches!(layer, TowerLayer::Runs(steps) if steps.iter().any(attends))
+}
+
+/// The blocks behind which a part runs, as bits, if it feeds the text's.
+pub(super) fn feeds(part: &Laid) -> Option<TowerSize> {
+    TowerPart { times: TowerSize::One, layers: part.layers }.feeds()
 }
 
 /// True unless checkpointing finds no patches that it asks a gradient of.

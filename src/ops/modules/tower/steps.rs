@@ -2,7 +2,7 @@
 
 use super::Laid;
 use super::run::{At, Sight};
-use crate::config::{TowerLayer, TowerSize};
+use crate::config::{TowerLayer, TowerScale, TowerSize};
 use crate::ops::modules::Tables;
 use crate::ops::modules::mlp::Activation;
 use crate::ops::modules::norm::Norm;
@@ -48,8 +48,30 @@ impl Sight {
 
     pub(super) fn norm(&self, tape: &Tape, part: &Laid, (layer, rows): (u8, u64)) -> Option<Norm> {
         let (layer, param) = part.layer(layer)?;
-        let bias = matches!(layer, TowerLayer::LayerNorm(_)).then_some(param + 1);
+        let has = |flag: TowerSize| self.tower.sizes.get(flag) > 0;
+        let bias = match layer {
+            TowerLayer::LayerNorm(_) => true,
+            TowerLayer::EitherNorm(_, flag) => has(flag),
+            TowerLayer::MaybeNorm(_, flag) if !has(flag) => return None,
+            TowerLayer::MaybeNorm(..)
+            | TowerLayer::RmsNorm(_)
+            | TowerLayer::Linear(..)
+            | TowerLayer::Matrix(..)
+            | TowerLayer::MaybeBiased(..)
+            | TowerLayer::Table(..)
+            | TowerLayer::Vector(..)
+            | TowerLayer::Runs(_) => false,
+        };
+        let bias = bias.then_some(param + 1);
         Some(Norm::of_tower(param, bias, self.of_rows(tape, rows)))
+    }
+
+    /// A norm whose scale is one plus what is learned, in fp32.
+    pub(super) fn norm_one_plus<'t>(&self, tape: &'t Tape, part: &Laid, layer: u8, (x, rows): (Var<'t>, u64)) -> Var<'t> {
+        match part.layer(layer) {
+            Some((_, scale)) => Norm::one_plus(scale, self.of_rows(tape, rows)).run(&x),
+            None => x,
+        }
     }
 
     /// The shape of a norm's statistics.
@@ -96,6 +118,7 @@ impl Sight {
         let (width, bias) = match layer {
             TowerLayer::Linear(_, _, output) => (output, Some(weight + 1)),
             TowerLayer::Matrix(_, _, output) => (output, bias),
+            TowerLayer::MaybeBiased(_, _, output, flag) => (output, (self.tower.sizes.get(flag) > 0).then_some(weight + 1)),
             _ => return at,
         };
         let form = self.form(tape, at.rows, width);
@@ -104,12 +127,12 @@ impl Sight {
         At { x: x.linear(weight, bias, form), rows: at.rows, width }
     }
 
-    /// Attention of what a norm makes of `x`, added to it; and the probabilities.
+    /// Attention of what a norm makes of `x`, scaled by a vector where there is one and added to it; and the probabilities.
     pub(super) fn attend<'t>(
         &self,
         tape: &'t Tape,
         part: &Laid,
-        (norm, [query, key, value, output]): (u8, [u8; 4]),
+        (norm, [query, key, value, output], scaled): (u8, [u8; 4], Option<TowerScale>),
         (x, rows): (Var<'t>, u64),
     ) -> (Var<'t>, Option<Var<'t>>) {
         let Some(norm) = self.norm(tape, part, (norm, rows)) else { return (x, None) };
@@ -117,20 +140,30 @@ impl Sight {
         let of = |layer: u8, x: &Var<'t>| {
             self.linear(tape, part.layer(layer), None, At { x: x.clone(), rows, width: TowerSize::Hidden }).x
         };
-        let heads = |layer, name| of(layer, &normed).named(name).heads(self.heads, self.several);
-        let (q, k, v) = (heads(query, "queries"), heads(key, "keys"), heads(value, "values"));
-        let (seen, weights) = self.core.run((&q, &k, &v), &Tables::default());
+        let (norms, scale) = (scaled.map(|scaled| scaled.normed), scaled.map(|scaled| scaled.scale));
+        let projected = |layer, norm: Option<u8>| {
+            let made = of(layer, &normed);
+            match norm.and_then(|norm| self.norm(tape, part, (norm, rows))) {
+                Some(norm) => norm.run(&made),
+                None => made,
+            }
+        };
+        let (q, k) = (projected(query, norms.map(|norms| norms[0])), projected(key, norms.map(|norms| norms[1])));
+        let heads = |x: Var<'t>, name| x.named(name).heads(self.heads, self.several);
+        let (q, k, v) = (heads(q, "queries"), heads(k, "keys"), heads(of(value, &normed), "values"));
+        let mask = self.picked.as_ref().and_then(|picked| picked.of_scores(tape));
+        let (seen, weights) = self.core.run((&q, &k, &v), &Tables { mask, ..Tables::default() });
         let out = of(output, &seen);
         drop((q, k, v, seen, normed));
-        (x.add(out).named("attention residual"), weights)
+        (with_scaled(tape, part, scale, (x, out)).named("attention residual"), weights)
     }
 
-    /// Two matrices and a function between, of what a norm makes of `x`, added to it.
+    /// Two matrices and a function between, of what a norm makes of `x`, scaled by a vector where there is one and added to it.
     pub(super) fn feed<'t>(
         &self,
         tape: &'t Tape,
         part: &Laid,
-        (norm, [up, down]): (u8, [u8; 2]),
+        (norm, [up, down], scale): (u8, [u8; 2], Option<u8>),
         (x, rows): (Var<'t>, u64),
     ) -> Var<'t> {
         let (Some(norm), Some(function)) = (self.norm(tape, part, (norm, rows)), self.tower.function(TowerSize::Act)) else {
@@ -141,6 +174,39 @@ impl Sight {
         let inner = Activation::of(function).run(&of(up, normed.clone()).named("up output")).named("down input");
         let output = of(down, inner);
         drop(normed);
-        x.add(output).named("block output")
+        with_scaled(tape, part, scale, (x, output)).named("block output")
+    }
+
+    /// Learned positions of each patch by its place, whose numbers are made for every image, added.
+    pub(super) fn placed<'t>(&self, tape: &'t Tape, part: &Laid, layer: u8, (x, rows): (Var<'t>, u64)) -> Var<'t> {
+        let Some((_, table)) = part.layer(layer) else { return x };
+        let ids = tape.constant("places of patches", tape.form([self.images, Dim("patches", rows)]), DType::Int64);
+        let places = tape.embedding(ids, table, self.form(tape, rows, TowerSize::Hidden));
+        let sums = x.add(places.named("embedded positions of patches")).named("embedded patches");
+        if self.wanting_sums { sums.wanting() } else { sums }
+    }
+
+    /// Squares of patches side by side, by a copy that changes the places of columns and one that changes those of rows.
+    pub(super) fn shuffled<'t>(&self, tape: &Tape, At { x, rows, .. }: At<'t>) -> At<'t> {
+        let merge = self.tower.sizes.get(TowerSize::Merge).max(1);
+        let (rows, width) = (rows / merge.saturating_mul(merge), TowerSize::Merged);
+        let form = self.form(tape, rows, width);
+        At { x: x.moved(form).moved(form), rows, width }
+    }
+}
+
+/// The sum of a residual and what a half of a block makes, which a learned vector scales where there is one.
+fn with_scaled<'t>(tape: &'t Tape, part: &Laid, scale: Option<u8>, (x, made): (Var<'t>, Var<'t>)) -> Var<'t> {
+    match scale.and_then(|scale| part.layer(scale)) {
+        Some((_, scale)) => tape.read(scale).mul(made).add(x),
+        None => x.add(made),
+    }
+}
+
+/// Learned positions, as they are, added to all images alike.
+pub(super) fn added<'t>(tape: &'t Tape, part: &Laid, layer: u8, x: Var<'t>) -> Var<'t> {
+    match part.layer(layer) {
+        Some((_, table)) => x.add(tape.read(table)).named("embedded patches"),
+        None => x,
     }
 }

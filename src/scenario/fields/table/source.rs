@@ -153,4 +153,8 @@ fields! { $
     EncPatch("encoder.patch-embed-hidden-size", "encoder.patch_embed_hidden_size", "Encoder: numbers of a patch").whole(1..=SIZE).step(1).of_file(),
     /// The encoder beside the decoder: places along an axis.
     EncPlaces("encoder.seq-len", "encoder.seq_len", "Encoder: places along an axis").whole(1..=SIZE).step(1).of_file(),
+    /// Blocks of the vision tower whose output feeds the text's first blocks.
+    VisionFedBehind("vision-config.deepstack-visual-indexes-behind", "vision_config.deepstack_visual_indexes_behind", "Vision: which blocks feed the text").layers().of_file(),
+    /// Resolutions that an image is cut into, in tiles: places in a square of eight by eight.
+    GridsInTiles("image-grid-pinpoints-in-tiles", "image_grid_pinpoints_in_tiles", "Images: resolutions in tiles").layers().of_file(),
 }
