@@ -93,7 +93,7 @@ impl<'a> Modules<'a> {
             }
             let times = if parameter.shared { usize::try_from(with.model.shared_blocks()).unwrap_or(usize::MAX) } else { 1 };
             match ops.iter_mut().find(|op| op.name == name) {
-                Some(op) => op.tensors.extend(vec![tensor; times]),
+                Some(op) => op.tensors.extend(std::iter::repeat_n(tensor, times)),
                 None => ops.push(Op { name, tensors: vec![tensor; times], source, ..Op::NONE }),
             }
         }

@@ -1,6 +1,7 @@
 //! Memory of one job at many lengths.
 
 use std::array;
+use std::sync::OnceLock;
 
 use super::{Grid, Highest, Law, SURELY_EXACT, Top, bytes};
 use crate::config::Job;
@@ -12,16 +13,16 @@ type Kinds = [Bytes; 7];
 
 /// [`memory_by_kind`] of one job at many lengths, for curves and searches.
 ///
-/// A training's record at three lengths tells the laws of all longer ones, which a fourth record must confirm; other lengths are
-/// estimated each by itself. Both give the same bytes, which a property test holds.
-#[derive(Clone, Debug, PartialEq)]
+/// A training's record at three lengths tells the laws of others, which a fourth record must confirm: of all lengths beyond the last bend,
+/// and of those up to the first. What lies between is estimated each by itself. Both give the same bytes, which a property test holds.
+#[derive(Clone, Debug)]
 pub struct Lengths {
     job: Job,
     known: Known,
 }
 
 /// How other lengths are told.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 enum Known {
     Trained(Trained),
     Served(Requests),
@@ -54,7 +55,7 @@ impl Lengths {
     /// Lengths that are multiples of this are told most quickly.
     pub const fn grid(&self) -> u64 {
         match &self.known {
-            Known::Trained(trained) => trained.grid.step,
+            Known::Trained(trained) => trained.beyond.grid.step,
             Known::Served(_) | Known::Nothing => 1,
         }
     }
@@ -71,27 +72,66 @@ impl Lengths {
 }
 
 /// The laws of a training in its length.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 struct Trained {
+    beyond: Laws,
+    /// The last length before anything bends.
+    first_bend: u64,
+    /// Up to there; made once somebody asks, as curves do.
+    before: OnceLock<Option<Laws>>,
+}
+
+impl Trained {
+    /// The laws beyond the last bend; `None` where [`Laws::of`] knows none, and for losses that bend at every length.
+    fn of(job: &Job) -> Option<Self> {
+        let run = job.training()?;
+        let (loss, sequences) = (run.loss.kernel(run.stack).bend()?, job.micro_batch_size());
+        let window = job.model().sliding_window.unwrap_or(0);
+        let last_bend = loss.div_ceil(sequences).max(window);
+        let first_bend = [loss / sequences, window].into_iter().filter(|bend| *bend > 0).min().unwrap_or(0);
+        let grid = Grid::past(last_bend, Self::step(job));
+        // The law is confirmed where it is asked about most: around the job's own length.
+        let further = (job.seq_length().saturating_sub(grid.first) / grid.step).max(3);
+        Some(Self { beyond: Laws::of(job, grid, further)?, first_bend, before: OnceLock::new() })
+    }
+
+    /// Lengths that tensor-parallel ranks share evenly, so that no rounding comes between.
+    fn step(job: &Job) -> u64 {
+        job.layout().t().saturating_mul(2)
+    }
+
+    /// Bytes by kind at the peak of the stage that holds most, overheads included; `None` for lengths that are estimated by themselves.
+    fn memory(&self, job: &Job, length: u64) -> Option<Kinds> {
+        let laws = if length > self.first_bend { &self.beyond } else { self.before(job)? };
+        laws.memory(job, length)
+    }
+
+    /// The laws before the first bend, confirmed at their end; `None` where there are no more lengths than records tell.
+    fn before(&self, job: &Job) -> Option<&Laws> {
+        let laws = || {
+            let grid = Grid::past(0, Self::step(job));
+            let further = (self.first_bend / grid.step).checked_sub(1).filter(|further| *further > 3)?;
+            Laws::of(job, grid, further)
+        };
+        self.before.get_or_init(laws).as_ref()
+    }
+}
+
+/// Lengths of which the same laws tell.
+#[derive(Clone, Debug)]
+struct Laws {
     grid: Grid,
     moments: Highest<3, [Law<3>; 7]>,
     /// Sums below this are surely exact: tensors that ranks share may be whole in the record.
     limit: i128,
 }
 
-impl Trained {
-    /// Asks the record at four lengths; `None` where it has no moments to compare, where they do not follow a law, or where sizes are too
-    /// large for whole numbers.
-    fn of(job: &Job) -> Option<Self> {
-        let run = job.training()?;
-        let chunk = run.loss.kernel(run.stack).bend()?.div_ceil(job.micro_batch_size());
-        let bend = chunk.max(job.model().sliding_window.unwrap_or(0));
-        // Lengths that tensor-parallel ranks share evenly, so that no rounding comes between.
-        let ranks = job.layout().t();
-        let (grid, limit) = (Grid::past(bend, ranks.saturating_mul(2)), SURELY_EXACT / i128::from(ranks));
+impl Laws {
+    /// Asks the record at the first three lengths of a grid, and `further` steps past the first; `None` where it has no moments to
+    /// compare, where they do not follow a law, or where sizes are too large for whole numbers.
+    fn of(job: &Job, grid: Grid, further: u64) -> Option<Self> {
+        let limit = SURELY_EXACT / i128::from(job.layout().t());
         let record = |k: u64| moments(&job.with_seq_length(grid.argument(k)));
-        // The law is confirmed where it is asked about most: around the job's own length.
-        let further = (job.seq_length().saturating_sub(grid.first) / grid.step).max(3);
         let [one, two, three] = [record(0)?, record(1)?, record(2)?];
         let confirming = record(further)?;
         if [two.len(), three.len(), confirming.len()] != [one.len(); 3] {
@@ -111,7 +151,7 @@ impl Trained {
         Some(Self { grid, moments: highest, limit })
     }
 
-    /// Bytes by kind at the peak of the stage that holds most, overheads included; `None` for lengths that are estimated by themselves.
+    /// As [`Trained::memory`].
     fn memory(&self, job: &Job, length: u64) -> Option<Kinds> {
         let k = i128::from(self.grid.steps(length)?);
         let (_, top) = self.moments.at(k).filter(|(height, _)| *height < self.limit)?;

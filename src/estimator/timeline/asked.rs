@@ -135,10 +135,10 @@ fn of_evaluation(evaluation: &Played<'_>, is_alone: bool, found: &mut Vec<AskedT
 
 /// Shows every tensor that is asked for in a stretch, with the fewest and the most bytes that are alive before it.
 fn of_mark(played: &Played<'_>, state: &State, mark: &Mark, mut show: impl FnMut(&Storage, [Bytes; 2])) {
-    let segment = &mark.segment;
+    let (segment, Some(held)) = (&mark.segment, state.held.get(mark.at)) else { return };
     // Blocks alike are played once: the first repetition stands beside less than the last.
-    let beside = [sum(&mark.start) - sum(&segment.start), sum(&mark.end) - sum(&segment.end)];
-    let mut alive = sum(&segment.start);
+    let beside = [sum(&mark.start) - sum(&held.start), sum(&mark.end) - sum(&held.end)];
+    let mut alive = sum(&held.start);
     for entry in state.log.get(segment.begins..segment.ends).unwrap_or_default() {
         let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;
         let Some((at, storage)) = place(*id).and_then(|at| Some((at, state.storages.get(at)?))) else { continue };

@@ -22,14 +22,20 @@ impl Beside {
         let others = |storage: &Storage| plan.times(storage.layer).saturating_sub(1);
         let stays = |storage: &Storage| storage.refs > 0 || storage.born == Kind::Gradient;
         let first = state.storages.iter().zip(0..).take(before).filter(|(storage, _)| stays(storage));
-        let standing = first.map(|(storage, id)| (id, others(storage))).filter(|(_, others)| *others > 0).collect();
+        let mut standing = Vec::with_capacity(before);
+        standing.extend(first.map(|(storage, id)| (id, others(storage))).filter(|(_, others)| *others > 0));
         let freed = |segment: &Segment, entry: &Entry| {
             let Entry::Freed(id) = entry else { return None };
             let storage = usize::try_from(*id).ok().and_then(|at| state.storages.get(at))?;
             let is_far = storage.layer.abs_diff(segment.layer) > 1;
             is_far.then(|| (*id, others(storage))).filter(|(_, others)| *others > 0)
         };
+        // Most stretches are of blocks beside the one that stands for others, from which nothing is far.
+        let stand_for_others = || plan.played.iter().zip(1_u16..).filter(|(played, _)| played.times > 1);
         let far = |segment: &Segment| {
+            if stand_for_others().all(|(_, tag)| tag.abs_diff(segment.layer) <= 1) {
+                return Vec::new();
+            }
             let entries = state.log.get(segment.begins..segment.ends).unwrap_or_default();
             entries.iter().filter_map(|entry| freed(segment, entry)).collect()
         };

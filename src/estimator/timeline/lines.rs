@@ -1,5 +1,7 @@
 //! The ledger at the peak: which storages are alive then, and how many of each.
 
+use std::ops::Range;
+
 use super::ground::{self, Ground};
 use super::groups::{GRADIENT_BUCKETS, REDUCTION_BUCKET};
 use super::plan::Plan;
@@ -79,7 +81,7 @@ fn alive_at(played: &Played<'_>, mark: &Mark) -> Vec<AliveStorage> {
     let state = played.tape.state();
     let (plan, here) = (&played.plan, mark.segment.layer);
     let forward = state.segments.iter().find(|segment| segment.when == When::Backward).map_or(0, |segment| segment.begins);
-    let retained = kinds_after(&state, forward);
+    let [retained, kinds] = kinds_after(&state, [forward, mark.segment.event]);
     let lasting = lasting(&state, mark);
     let mut found = Vec::with_capacity(state.storages.len());
     let mut push = |storage: usize, kind: Kind, count: u64, most: u64| {
@@ -90,8 +92,7 @@ fn alive_at(played: &Played<'_>, mark: &Mark) -> Vec<AliveStorage> {
         let of_block = storage.layer > 0 && storage.layer < plan.head();
         plan.away.activations && kind == Kind::Activation && kept && of_block
     };
-    for (id, (storage, kind)) in state.storages.iter().zip(kinds_after(&state, mark.segment.event)).enumerate() {
-        let kept = retained.get(id).copied().flatten();
+    for (id, ((storage, kind), kept)) in state.storages.iter().zip(kinds).zip(retained.iter().copied()).enumerate() {
         // What a block left to the one behind it goes when backward is in that one; its like between other blocks are still there.
         // A tower beside the blocks has none behind it.
         let behind = storage.layer.checked_add(1);
@@ -124,29 +125,36 @@ fn alive_at(played: &Played<'_>, mark: &Mark) -> Vec<AliveStorage> {
     found
 }
 
-/// The kind of every storage after so many entries of the log; `None` for those that are not alive then.
-fn kinds_after(state: &State, entries: usize) -> Vec<Option<Kind>> {
-    let mut kinds: Vec<Option<Kind>> = vec![None; state.storages.len()];
-    for entry in state.log.iter().take(entries) {
-        let (id, kind) = match entry {
-            Entry::Taken(id) => (*id, usize::try_from(*id).ok().and_then(|at| state.storages.get(at)).map(|found| found.born)),
-            Entry::Freed(id) => (*id, None),
-            Entry::Turned(id) => (*id, Some(Kind::Gradient)),
+/// The kind of every storage after so many entries of the log, and after so many others; `None` for those that are not alive then.
+fn kinds_after(state: &State, [one, other]: [usize; 2]) -> [Vec<Option<Kind>>; 2] {
+    let mut kinds = vec![None; state.storages.len()];
+    follow(state, 0..one.min(other), &mut kinds);
+    let earlier = kinds.clone();
+    follow(state, one.min(other)..one.max(other), &mut kinds);
+    if one < other { [earlier, kinds] } else { [kinds, earlier] }
+}
+
+/// The kinds of storages after those entries of the log.
+fn follow(state: &State, entries: Range<usize>, kinds: &mut [Option<Kind>]) {
+    for entry in state.log.get(entries).unwrap_or_default() {
+        let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = *entry;
+        let place = usize::try_from(id).ok();
+        let Some((kind, storage)) = place.and_then(|at| kinds.get_mut(at).zip(state.storages.get(at))) else { continue };
+        *kind = match entry {
+            Entry::Taken(_) => Some(storage.born),
+            Entry::Freed(_) => None,
+            Entry::Turned(_) => Some(Kind::Gradient),
         };
-        if let Some(place) = usize::try_from(id).ok().and_then(|at| kinds.get_mut(at)) {
-            *place = kind;
-        }
     }
-    kinds
 }
 
 /// Whether each storage is still there when forward is through with the block behind its own, for a moment of forward: it is not on its
 /// way from one block to the next but stays, as autocast's copies of weights do until forward ends.
 fn lasting(state: &State, mark: &Mark) -> Vec<bool> {
-    let mut lasting = vec![false; state.storages.len()];
     if mark.segment.when != When::Forward {
-        return lasting;
+        return Vec::new();
     }
+    let mut lasting = vec![false; state.storages.len()];
     // Where forward is through with each block.
     let ends = |layer: u16| {
         let at = state.segments.iter().position(|segment| segment.when == When::Forward && segment.layer == layer)?;
@@ -198,26 +206,26 @@ fn count(played: &Played<'_>, mark: &Mark, storage: &Storage, (id, kind, stays):
 /// Adds tensors to the line of that kind and label.
 fn add(lines: &mut Vec<LineItem>, state: &State, storage: &Storage, (kind, count): (Kind, u64), about: &About) {
     let (kind, bytes) = (ledger_kind(kind), Bytes(storage.bytes) * count);
-    let at = lines.iter().position(|line| line.kind == kind && std::ptr::eq(line.label, about.label)).unwrap_or_else(|| {
+    // Most tensors belong to a line that was added to lately.
+    let at = lines.iter().rposition(|line| line.kind == kind && std::ptr::eq(line.label, about.label)).unwrap_or_else(|| {
         let About { label, note, source, certainty } = *about;
         lines.push(LineItem { kind, label, bytes: Bytes::ZERO, tensors: Vec::new(), note, source, certainty });
         lines.len() - 1
     });
-    let Some(line) = lines.get_mut(at) else { return };
+    let (Some(line), Some((shape, _))) = (lines.get_mut(at), state.forms.get(usize::from(storage.form))) else { return };
     line.bytes += bytes;
     let op = state.op_name(storage.op).0;
-    let shape = state.shape(storage.form);
     let alike = |tensor: &&mut TensorLine| {
         // Most tensors of a line belong to one operation.
         let names = std::ptr::eq(tensor.name, storage.name) && std::ptr::eq(tensor.op, op);
-        names && tensor.dtype == storage.dtype && tensor.shape.is(&shape)
+        names && tensor.dtype == storage.dtype && tensor.shape.is(shape)
     };
     match line.tensors.iter_mut().find(alike) {
         Some(tensor) => {
             tensor.count = tensor.count.saturating_add(count);
             tensor.bytes += bytes;
         }
-        None => line.tensors.push(TensorLine { op, name: storage.name, shape, dtype: storage.dtype, count, bytes }),
+        None => line.tensors.push(TensorLine { op, name: storage.name, shape: *shape, dtype: storage.dtype, count, bytes }),
     }
 }
 

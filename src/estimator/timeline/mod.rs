@@ -28,7 +28,7 @@ use super::stage::{self, Stage};
 use super::{Moment, overhead};
 use crate::config::{Job, TrainingRun};
 use crate::ops::modules::BESIDE;
-use crate::ops::tape::{Entry, KINDS, Kind, Segment, Tape, Totals, When};
+use crate::ops::tape::{Entry, Held, KINDS, Kind, Segment, Tape, Totals, When};
 use crate::units::Bytes;
 pub use asked::{AskedMoment, AskedTensor, asked_tensors};
 use beside::{Beside, add_blocks};
@@ -97,6 +97,8 @@ pub(super) struct Played<'a> {
 /// A stretch of the tape, corrected.
 #[derive(Clone, Copy)]
 struct Mark {
+    /// Its place among the stretches of the tape.
+    at: usize,
     segment: Segment,
     times: u64,
     start: Totals,
@@ -133,19 +135,24 @@ impl<'a> Played<'a> {
         let mut marks = std::mem::take(&mut self.marks);
         marks.clear();
         marks.reserve(state.segments.len());
-        let steps = state.segments.iter().filter(|segment| segment.when != When::Before);
-        for (segment, elsewhere) in steps.zip(&self.beside.elsewhere) {
+        let stretches = state.segments.iter().zip(&state.held).enumerate();
+        let steps = stretches.filter(|(_, (segment, _))| segment.when != When::Before);
+        for ((at, (segment, held)), elsewhere) in steps.zip(&self.beside.elsewhere) {
             let times = if segment.when == When::Step { 1 } else { self.plan.times(segment.layer) };
-            let mut more = grown(&beside, &segment.start, &segment.end, times - 1);
-            add_blocks(&mut more, &state, elsewhere, -1);
-            let last = sum(&more) > sum(&beside);
+            let (mut more, mut last) = (beside, false);
+            if times > 1 || !elsewhere.is_empty() {
+                more = grown(&beside, held, times - 1);
+                add_blocks(&mut more, &state, elsewhere, -1);
+                last = sum(&more) > sum(&beside);
+            }
             let at_peak = if last { &more } else { &beside };
             marks.push(Mark {
+                at,
                 segment: *segment,
                 times,
-                start: plus(&segment.start, &beside),
-                peak: plus(&segment.peak, at_peak),
-                end: plus(&segment.end, &more),
+                start: plus(&held.start, &beside),
+                peak: plus(&held.peak, at_peak),
+                end: plus(&held.end, &more),
                 last,
             });
             beside = more;
@@ -343,12 +350,9 @@ impl<'a> Played<'a> {
 }
 
 /// `beside` after a stretch has been repeated so often more.
-fn grown(beside: &Totals, start: &Totals, end: &Totals, times: u64) -> Totals {
+fn grown(beside: &Totals, held: &Held, times: u64) -> Totals {
     let mut more = *beside;
-    if times == 0 {
-        return more;
-    }
-    for ((more, start), end) in more.iter_mut().zip(start).zip(end) {
+    for ((more, start), end) in more.iter_mut().zip(held.start).zip(held.end) {
         *more += (end - start) * i128::from(times);
     }
     more

@@ -31,14 +31,14 @@ impl Played<'_> {
     fn visit(&self, mut show: impl FnMut(&Totals)) {
         let state = self.tape.state();
         let mut kinds: Vec<Kind> = state.storages.iter().map(|storage| storage.born).collect();
-        let before = state.segments.iter().filter(|segment| segment.when == When::Before);
-        before.for_each(|segment| walk(&state, segment, &mut kinds, |_| {}));
+        let before = state.segments.iter().zip(&state.held).filter(|(segment, _)| segment.when == When::Before);
+        before.for_each(|(segment, held)| walk(&state, (segment, held.start), &mut kinds, |_| {}));
         for (mark, elsewhere) in self.marks.iter().zip(&self.beside.elsewhere) {
-            let segment = &mark.segment;
+            let Some(held) = state.held.get(mark.at) else { continue };
             let beside = |corrected: &Totals, played: &Totals| array::from_fn(|kind| corrected[kind] - played[kind]);
-            let first: Totals = beside(&mark.start, &segment.start);
-            let last = (mark.times > 1 || !elsewhere.is_empty()).then(|| beside(&mark.end, &segment.end));
-            walk(&state, segment, &mut kinds, |held| {
+            let first: Totals = beside(&mark.start, &held.start);
+            let last = (mark.times > 1 || !elsewhere.is_empty()).then(|| beside(&mark.end, &held.end));
+            walk(&state, (&mark.segment, held.start), &mut kinds, |held| {
                 show(&plus(held, &first));
                 if let Some(last) = &last {
                     show(&plus(held, last));
@@ -49,8 +49,7 @@ impl Played<'_> {
 }
 
 /// Walks through a stretch and shows what is held whenever something goes next, and at its end.
-fn walk(state: &State, segment: &Segment, kinds: &mut [Kind], mut show: impl FnMut(&Totals)) {
-    let mut held = segment.start;
+fn walk(state: &State, (segment, mut held): (&Segment, Totals), kinds: &mut [Kind], mut show: impl FnMut(&Totals)) {
     let mut rises = true;
     for entry in state.log.get(segment.begins..segment.ends).unwrap_or_default() {
         let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;

@@ -317,7 +317,8 @@ impl Ends {
     /// Buffers that the modules register: rotary frequencies, twice, and the embedding's scale.
     pub fn buffers<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
         if let Some(blocks) = self.factors {
-            let all: Vec<Var<'t>> = (0..blocks).map(|_| tape.constant("rotary factors", self.forms.factors, FP32)).collect();
+            let form = tape.form(self.forms.factors);
+            let all: Vec<Var<'t>> = (0..blocks).map(|_| tape.constant("rotary factors", form, FP32)).collect();
             self.last_factors.set(all.last().map(Var::kept));
             return all;
         }
@@ -327,21 +328,24 @@ impl Ends {
         let rotary = |form| self.rotary.then(|| names.clone().map(|name| frequencies(name, form)).collect::<Vec<_>>());
         let scale = self.scale.map(|format| tape.constant("embedding scale", self.shapes.scalar, format));
         let again = self.two_tables || self.modules.registers_spare_frequencies;
-        let streams = self.streams.iter().flat_map(|streams| streams.buffers(tape));
         let positions = self.others.map_or_else(Vec::new, |others| (others.positions)(self, tape));
-        let tower = self.tower.iter().flat_map(|tower| super::tower::buffers(tape, tower, self.received));
-        let pixels = self.sight.iter().flat_map(|sight| sight.inputs(tape));
         let [first, second] = [self.forms.rotary[2], self.forms.sliding_rotary[2]];
         let again = again.then(|| rotary(second)).flatten();
-        let rotary = rotary(first).into_iter().chain(again).flatten();
-        let source = self.source.iter().flat_map(|source| source.buffers(tape));
-        let sines =
-            (self.modules.keeps_sines && self.first).then(|| tape.constant("table of sines", self.forms.sines, self.made_in));
+        let mut all: Vec<Var<'t>> = rotary(first).into_iter().chain(again).flatten().collect();
+        let sines = (self.modules.keeps_sines && self.first)
+            .then(|| tape.constant("table of sines", tape.form(self.forms.sines), self.made_in));
         let of_logits = self.modules.adds_buffer_to_logits && self.source.is_some() && self.last;
-        let of_logits = of_logits.then(|| tape.constant("bias of logits", self.forms.words, self.made_in));
+        let of_logits = of_logits.then(|| tape.constant("bias of logits", tape.form(self.forms.words), self.made_in));
         self.logits_buffer.set(of_logits.as_ref().map(Var::kept));
-        let ends = rotary.chain(scale).chain(streams).chain(positions).chain(tower);
-        ends.chain(source).chain(sines).chain(of_logits).chain(pixels).collect()
+        all.extend(scale);
+        all.extend(self.streams.iter().flat_map(|streams| streams.buffers(tape)));
+        all.extend(positions);
+        all.extend(self.tower.iter().flat_map(|tower| super::tower::buffers(tape, tower, self.received)));
+        all.extend(self.source.iter().flat_map(|source| source.buffers(tape)));
+        all.extend(sines);
+        all.extend(of_logits);
+        all.extend(self.sight.iter().flat_map(|sight| sight.inputs(tape)));
+        all
     }
 
     /// Keys and values of every layer, where some are learned; peft's `forward` holds them until the loss is there.

@@ -116,29 +116,27 @@ impl Tape {
         let mut next = count(self.state.borrow().nodes.len());
         while next > 0 {
             next -= 1;
-            let Some((layer, frame)) = self.state.borrow().ready(next) else { continue };
-            if here != Some(layer) {
-                if let Some(left) = here {
-                    model.leaves(self, left);
+            let mut state = self.state.borrow_mut();
+            let Some((layer, frame)) = state.ready(next) else { continue };
+            if here != Some(layer) || frame.is_some() {
+                drop(state);
+                self.comes_to(layer, &mut here, model);
+                if let Some(frame) = frame {
+                    self.recompute(frame, model);
                 }
-                self.state.borrow_mut().segment(When::Backward, layer);
-                model.enters(self, layer);
-                here = Some(layer);
+                state = self.state.borrow_mut();
             }
-            if let Some(frame) = frame {
-                self.recompute(frame, model);
+            let from = state.log.len();
+            state.run(next);
+            state.note_node(next, from);
+            if !state.arrived.is_empty() {
+                let arrived = std::mem::take(&mut state.arrived);
+                drop(state);
+                for param in &arrived {
+                    model.arrives(self, *param);
+                }
+                self.state.borrow_mut().arrived = arrived;
             }
-            let arrived = {
-                let mut state = self.state.borrow_mut();
-                let from = state.log.len();
-                state.run(next);
-                state.note_node(next, from);
-                std::mem::take(&mut state.arrived)
-            };
-            for param in &arrived {
-                model.arrives(self, *param);
-            }
-            self.state.borrow_mut().arrived = arrived;
         }
         if let Some(left) = here {
             model.leaves(self, left);
@@ -148,6 +146,18 @@ impl Tape {
             state.release(leaf);
         }
         state.release(root);
+    }
+
+    /// Backward leaves the layer where it is for another one, if it is another.
+    fn comes_to(&self, layer: u16, here: &mut Option<u16>, model: &dyn Model) {
+        if *here == Some(layer) {
+            return;
+        }
+        if let Some(left) = here.replace(layer) {
+            model.leaves(self, left);
+        }
+        self.state.borrow_mut().segment(When::Backward, layer);
+        model.enters(self, layer);
     }
 
     /// The frame that was opened last lies in the one before, which runs again first: a checkpoint within a checkpoint.
@@ -226,18 +236,28 @@ impl State {
     }
 
     /// Keeps the gradient of one part of a split tensor until all have come.
-    fn keep_part(&mut self, node: u32, number: usize, grad: Grad) {
-        let Some(node) = self.nodes.get_mut(at(node)) else { return };
-        if node.parts.len() <= number {
-            node.parts.resize(number + 1, None);
-        }
-        if let Some(part) = node.parts.get_mut(number) {
-            *part = Some(grad);
+    fn keep_part(&mut self, split: u32, number: usize, grad: Grad) {
+        let Some(node) = self.nodes.get_mut(at(split)) else { return };
+        let known = self.parts.iter().position(|(of, _)| *of == split).unwrap_or_else(|| {
+            self.parts.push((split, Vec::new()));
+            self.parts.len() - 1
+        });
+        if let Some((_, parts)) = self.parts.get_mut(known) {
+            parts.resize(parts.len().max(number + 1), None);
+            if let Some(part) = parts.get_mut(number) {
+                *part = Some(grad);
+            }
         }
         if node.grad.is_none() {
             // The split runs once any part has come; which gradient stands for it does not matter.
             node.grad = Some(Grad { storage: NONE, ..grad });
         }
+    }
+
+    /// The gradients of the parts of a split tensor, which have done their work once its node runs.
+    fn take_parts(&mut self, split: u32) -> Vec<Option<Grad>> {
+        let place = self.parts.iter().position(|(of, _)| *of == split);
+        place.map_or_else(Vec::new, |place| self.parts.swap_remove(place).1)
     }
 
     /// Plays a script; what is left is its result.
@@ -257,27 +277,17 @@ impl State {
         last
     }
 
-    /// Gives recomputed tensors to the nodes that saved their like.
-    fn hand_out(&mut self, frame: u32, tensors: &[u32]) {
-        let Some((first, last)) = self.frames.get(at(frame)).map(|frame| (at(frame.first), at(frame.last))) else { return };
-        let mut tensors = tensors.iter();
-        for node in self.nodes.iter_mut().take(last).skip(first).filter(|node| node.frame == frame) {
-            let slots = usize::from(node.saves);
-            for (slot, tensor) in node.saved.iter_mut().take(slots).zip(tensors.by_ref()) {
-                *slot = *tensor;
-            }
-        }
-    }
-
     /// Runs one node: its gradients, sums over broadcast dimensions, and what they are handed to.
     fn run(&mut self, number: u32) {
         self.arrived.clear();
         let Some(found) = self.nodes.get_mut(at(number)) else { return };
         let Some(mut grad) = found.grad.take() else { return };
-        // Its parts have done their work once it runs.
-        let parts = std::mem::take(&mut found.parts);
-        let mut node = Node { parts, grad: None, ..*found };
+        let mut node = *found;
         self.op = node.op;
+        self.joined.clear();
+        if node.rule == Rule::Split {
+            self.joined = self.take_parts(number);
+        }
         if let Rule::Part(number) = node.rule {
             self.keep_part(node.operands[0].node, usize::from(number), grad);
             return;
@@ -323,11 +333,11 @@ impl State {
             }
         }
         self.compiled = false;
-        let arrived = std::mem::take(&mut self.arrived);
-        for param in &arrived {
-            self.arrive(*param);
+        for number in 0..self.arrived.len() {
+            if let Some(param) = self.arrived.get(number).copied() {
+                self.arrive(param);
+            }
         }
-        self.arrived = arrived;
     }
 
     /// The gradient in the order that a node's formula reads: a copy where it lies otherwise.

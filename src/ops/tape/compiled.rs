@@ -103,8 +103,9 @@ impl State {
 
     /// Holds a tensor that can be made again as long as it is held so.
     pub(super) fn hold_weakly(&mut self, id: u32) {
-        self.hold(id);
-        if let Some(fusion) = self.fusion(id) {
+        let Some(storage) = self.storages.get_mut(at(id)) else { return };
+        storage.refs += 1;
+        if let Some(fusion) = self.fusions.get_mut(at(storage.fusion)) {
             fusion.weak += 1;
         }
     }
@@ -309,7 +310,7 @@ impl State {
                 self.settle_sums();
             }
         } else {
-            let parts = node.parts.iter().flatten().map(|part| part.storage);
+            let parts = self.joined.iter().flatten().map(|part| part.storage);
             let saved = node.saved.iter().take(usize::from(node.saves)).copied();
             let sources: Vec<u32> = parts.chain(saved).chain([grad.storage]).filter(|storage| *storage != NONE).collect();
             self.fuse(&sources);
@@ -328,14 +329,13 @@ impl State {
         let Some(again) = again else { return self.formula(node, grad) };
         let [mut of_input, mut of_weight] = [None, None];
         if input.node != NONE {
-            of_input = self
-                .formula(&Node { operands: [input, Operand::NOTHING, Operand::NOTHING], parts: Vec::new(), ..*node }, grad)[0];
+            of_input = self.formula(&Node { operands: [input, Operand::NOTHING, Operand::NOTHING], ..*node }, grad)[0];
         }
         let gradients = self.shapes_of_origins(again);
         self.need(again);
         self.made_beside(&gradients);
         if weight.node != NONE {
-            of_weight = self.formula(&Node { operands: [Operand::NOTHING, weight, bias], parts: Vec::new(), ..*node }, grad)[1];
+            of_weight = self.formula(&Node { operands: [Operand::NOTHING, weight, bias], ..*node }, grad)[1];
         }
         let of_bias = (bias.node != NONE).then(|| self.alias(grad, grad.form));
         [of_input, of_weight, of_bias]

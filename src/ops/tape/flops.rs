@@ -55,6 +55,9 @@ impl Tape {
     /// A layer has multiplied its input with its weights.
     pub fn multiplied(&self, from: Form, to: Form) {
         let mut state = self.state.borrow_mut();
+        if state.products.is_none() {
+            return;
+        }
         let (op, source) = state.op_name(state.op);
         if let Some(products) = &mut state.products {
             products.push(LayerProduct { op, source, from, to });

@@ -5,7 +5,7 @@ use super::Form;
 use super::Order;
 use super::over::Writes;
 use super::scratch::Attends;
-use super::state::{Grad, NONE, Node, Operand, Rule, State};
+use super::state::{Grad, NONE, Node, Operand, Rule, State, count};
 use crate::config::Dispatch;
 use crate::ops::tensor::{Dim, Shape};
 use crate::units::DType;
@@ -87,7 +87,7 @@ impl State {
             Rule::Merge => [Some(Grad { order: Order::Swapped, ..self.view(grad, a.form) }), None, None],
             Rule::Split => {
                 let joined = self.fresh((a.form, a.dtype), Order::Plain);
-                for part in node.parts.iter().flatten() {
+                for part in std::mem::take(&mut self.joined).iter().flatten() {
                     self.release(part.storage);
                 }
                 [Some(joined), None, None]
@@ -185,11 +185,11 @@ impl State {
     /// One gradient like the operand, after so many temporaries.
     fn made_after(&mut self, operand: Operand, temporaries: u8, order: Order) -> Grad {
         let Operand { form, dtype, .. } = operand;
-        let held: Vec<u32> = (0..temporaries).map(|_| self.allocate("backward temporary", form, dtype)).collect();
+        let first = count(self.storages.len());
+        (0..temporaries).for_each(|_| _ = self.allocate("backward temporary", form, dtype));
+        let behind = count(self.storages.len());
         let made = self.fresh((form, dtype), order);
-        for storage in held {
-            self.release(storage);
-        }
+        (first..behind).for_each(|temporary| self.release(temporary));
         made
     }
 

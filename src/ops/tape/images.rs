@@ -175,7 +175,7 @@ impl Tape {
         let mut state = self.state.borrow_mut();
         for node in from..to {
             let Some(found) = state.nodes.get_mut(at(node)) else { continue };
-            let node = Node { parts: Vec::new(), grad: None, ..*found };
+            let node = *found;
             found.saves = 0;
             state.let_go(&node);
         }

@@ -110,6 +110,18 @@ impl State {
         self.hold_weakly(storage);
     }
 
+    /// Gives recomputed tensors to the nodes that saved their like.
+    pub(super) fn hand_out(&mut self, frame: u32, tensors: &[u32]) {
+        let Some((first, last)) = self.frames.get(at(frame)).map(|frame| (at(frame.first), at(frame.last))) else { return };
+        let mut tensors = tensors.iter();
+        for node in self.nodes.iter_mut().take(last).skip(first).filter(|node| node.frame == frame) {
+            let slots = usize::from(node.saves);
+            for (slot, tensor) in node.saved.iter_mut().take(slots).zip(tensors.by_ref()) {
+                *slot = *tensor;
+            }
+        }
+    }
+
     /// Takes memory for what a product with a weight (`counted`) or attention's kernel makes, which a checkpointed block may keep.
     pub fn allocate_kept(&mut self, name: &'static str, (form, dtype): (Form, DType), counted: bool) -> u32 {
         let Some(keeps) = self.keeps.as_mut() else { return self.allocate(name, form, dtype) };

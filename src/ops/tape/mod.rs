@@ -44,7 +44,7 @@ pub(crate) use primitives::{
 pub(crate) use recurrent::{EXP, LOG, RUNNING_SUM};
 pub(crate) use scratch::{Attends, EFFICIENT_ROWS, Scratch, partial_sums};
 pub(crate) use state::{
-    Arrival, Cut, Entry, KINDS, Kind, NONE, OpName, Parameter, Segment, Shards, State, Storage, Totals, When,
+    Arrival, Cut, Entry, Held, KINDS, Kind, NONE, OpName, Parameter, Segment, Shards, State, Storage, Totals, When,
 };
 pub(crate) use streams::Kept;
 pub(crate) use tuning::Packed;

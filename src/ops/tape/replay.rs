@@ -2,7 +2,7 @@
 
 use std::ops::{AddAssign, Neg};
 
-use super::state::{Shards, at, bytes_of};
+use super::state::{Held, Shards, at, bytes_of};
 use super::{Entry, KINDS, Kind, State, Tape};
 
 /// A whole number that totals are summed in.
@@ -57,48 +57,52 @@ impl Tape {
 impl State {
     /// Totals of every stretch from the log and the sizes of storages. Sums that fit in 64 bits are made in them.
     pub(super) fn sum_up(&mut self) {
-        let all: u128 = self.storages.iter().map(|storage| u128::from(storage.bytes)).sum();
+        let mut all = 0_u128;
+        for storage in &mut self.storages {
+            storage.kind = storage.born;
+            all += u128::from(storage.bytes);
+        }
         if i64::try_from(all).is_ok() { self.sum_up_in::<i64>() } else { self.sum_up_in::<i128>() }
     }
 
     fn sum_up_in<N: Amount>(&mut self) {
-        let Self { storages, segments, log, .. } = self;
-        for storage in &mut *storages {
-            storage.kind = storage.born;
-        }
+        let Self { storages, segments, held, log, .. } = self;
+        held.clear();
+        held.reserve(segments.len());
         let (mut totals, mut sum) = ([N::default(); KINDS], N::default());
         for segment in segments {
-            let (mut peak, mut highest, mut event) = (totals, sum, segment.begins);
-            // The totals of the highest moment are noted once they begin to fall.
-            let mut rises = false;
-            segment.start = totals.map(Into::into);
-            (segment.op, segment.recomputing) = (segment.began_in, false);
-            for (place, entry) in log.get(segment.begins..segment.ends).unwrap_or_default().iter().enumerate() {
-                let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;
-                let Some(storage) = storages.get_mut(at(*id)) else { continue };
-                let (bytes, taken) = (N::of(storage.bytes), matches!(entry, Entry::Taken(_)));
-                if rises && !taken {
-                    (peak, rises) = (totals, false);
-                }
-                let change = if taken { bytes } else { -bytes };
-                if let Some(total) = totals.get_mut(storage.kind as usize) {
-                    *total += change;
-                }
-                if matches!(entry, Entry::Turned(_)) {
-                    storage.kind = Kind::Gradient;
-                    if let Some(total) = totals.get_mut(Kind::Gradient as usize) {
-                        *total += bytes;
+            let (start, mut peak, mut highest, mut event) = (totals, totals, sum, segment.begins);
+            // The totals of the highest moment are noted once they begin to fall, and what was taken last before it.
+            let (mut rises, mut last) = (false, None);
+            for (entry, place) in log.get(segment.begins..segment.ends).unwrap_or_default().iter().zip(segment.begins + 1..) {
+                let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = *entry;
+                let Some(storage) = storages.get_mut(at(id)) else { continue };
+                let (bytes, kind) = (N::of(storage.bytes), storage.kind as usize);
+                if matches!(entry, Entry::Taken(_)) {
+                    totals[kind] += bytes;
+                    sum += bytes;
+                    if sum > highest {
+                        (highest, event, rises, last) = (sum, place, true, Some(id));
                     }
                     continue;
                 }
-                sum += change;
-                if sum > highest {
-                    (highest, event, rises) = (sum, segment.begins + place + 1, true);
-                    (segment.op, segment.recomputing) = (storage.taken_in, storage.born == Kind::Recomputed);
+                if rises {
+                    (peak, rises) = (totals, false);
+                }
+                totals[kind] += -bytes;
+                if matches!(entry, Entry::Turned(_)) {
+                    storage.kind = Kind::Gradient;
+                    totals[Kind::Gradient as usize] += bytes;
+                } else {
+                    sum += -bytes;
                 }
             }
+            let last = last.and_then(|id| storages.get(at(id)));
+            segment.op = last.map_or(segment.began_in, |storage| storage.taken_in);
+            segment.recomputing = last.is_some_and(|storage| storage.born == Kind::Recomputed);
+            segment.event = event;
             let peak = if rises { totals } else { peak };
-            (segment.peak, segment.event, segment.end) = (peak.map(Into::into), event, totals.map(Into::into));
+            held.push(Held { start: start.map(Into::into), peak: peak.map(Into::into), end: totals.map(Into::into) });
         }
     }
 }

@@ -115,6 +115,11 @@ impl State {
             return NONE;
         }
         let form = self.form(Shape::of([Dim("bytes", bytes)]));
+        self.take_scratch_of(name, form)
+    }
+
+    /// Takes memory of that shape, in bytes, for a kernel.
+    pub(super) fn take_scratch_of(&mut self, name: &'static str, form: Form) -> u32 {
         let kind = std::mem::replace(&mut self.kind, Kind::Scratch);
         let storage = self.allocate(name, form, DType::Int8);
         self.kind = kind;

@@ -13,13 +13,19 @@ pub(crate) enum Entry {
     Turned(u32),
 }
 
-/// A stretch of the step with its memory at start, peak and end.
+/// Memory of a stretch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub start: Totals,
+    pub peak: Totals,
+    pub end: Totals,
+}
+
+/// A stretch of the step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Segment {
     pub when: When,
     pub layer: u16,
-    pub start: Totals,
-    pub peak: Totals,
     /// Operation that it begins in.
     pub began_in: u16,
     /// Operation at the peak.
@@ -31,7 +37,6 @@ pub(crate) struct Segment {
     pub event: usize,
     /// Length of the log when it ends.
     pub ends: usize,
-    pub end: Totals,
 }
 
 impl State {

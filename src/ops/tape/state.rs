@@ -11,7 +11,7 @@ use super::flops::{FACTORS, Factors, LayerProduct};
 use super::keeps::{Frame, KeepsProducts};
 use super::over::Writes;
 use super::scratch::{Attends, Scratch};
-pub(crate) use super::segments::{Entry, Segment};
+pub(crate) use super::segments::{Entry, Held, Segment};
 use super::tuning::Packed;
 use super::{Form, HeadAndLoss, Order, Param, Tile};
 
@@ -298,7 +298,7 @@ impl Operand {
 pub(super) const SAVED: usize = 7;
 
 /// A node of the graph.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
     pub rule: Rule,
     pub operands: [Operand; 3],
@@ -310,8 +310,6 @@ pub(crate) struct Node {
     /// Whether it is part of a compiled graph.
     pub compiled: bool,
     pub grad: Option<Grad>,
-    /// Gradients of the parts of a split tensor.
-    pub parts: Vec<Option<Grad>>,
 }
 
 /// The recomputed tensors of a frame, collected until all are there.
@@ -333,6 +331,8 @@ pub(crate) struct State {
     pub parameters: Vec<Parameter>,
     pub ops: Vec<OpName>,
     pub segments: Vec<Segment>,
+    /// Memory of each of them, once it is summed up.
+    pub held: Vec<Held>,
     /// All that happened to storages, in order.
     pub log: Vec<Entry>,
     /// Kind of what is taken now.
@@ -384,6 +384,9 @@ pub(crate) struct State {
     pub(super) products: Option<Vec<LayerProduct>>,
     /// Uses of parameters, where they are noted.
     pub uses: Option<Vec<Use>>,
+    /// Gradients of the parts of split tensors, by the node that split them; and those of the node that runs.
+    pub(super) parts: Vec<(u32, Vec<Option<Grad>>)>,
+    pub(super) joined: Vec<Option<Grad>>,
     /// Parameters whose gradients the last node of backward completed.
     pub(super) arrived: Vec<Param>,
     /// Tensors that are no parameters and want a gradient, and their gradients, kept until the graph goes.
@@ -480,7 +483,10 @@ impl State {
 
     pub fn at(&mut self, name: &'static str, source: Source) {
         // A name has one place in memory as a rule; the compiler may give it one more where several files use it.
-        let known = self.ops.iter().position(|op| std::ptr::eq(op.name, name));
+        let is = |op: &OpName| std::ptr::eq(op.name, name);
+        // Blocks go through their operations in the order of the first.
+        let next = usize::from(self.op) + 1;
+        let known = if self.ops.get(next).is_some_and(is) { Some(next) } else { self.ops.iter().position(is) };
         let found = known.or_else(|| self.ops.iter().position(|op| op.name == name)).unwrap_or_else(|| {
             self.ops.push(OpName { name, source, forward: [0.0; FACTORS] });
             self.ops.len() - 1
@@ -569,7 +575,7 @@ impl State {
         let frame = self.open_frame.unwrap_or(NONE);
         let (op, layer) = (self.op, self.layer);
         let (compiled, saved) = (self.compiled, [NONE; SAVED]);
-        self.nodes.push(Node { rule, operands, saved, saves: 0, op, layer, frame, compiled, grad: None, parts: Vec::new() });
+        self.nodes.push(Node { rule, operands, saved, saves: 0, op, layer, frame, compiled, grad: None });
         count(self.nodes.len()) - 1
     }
 
@@ -577,8 +583,8 @@ impl State {
     pub fn source(&mut self) -> u32 {
         let nothing = [Operand::NOTHING; 3];
         let (op, layer) = (self.op, self.layer);
-        let (rule, saved, frame, grad, parts) = (Rule::Pass, [NONE; SAVED], NONE, None, Vec::new());
-        self.nodes.push(Node { rule, operands: nothing, saved, saves: 0, op, layer, frame, compiled: false, grad, parts });
+        let (rule, saved, frame, grad) = (Rule::Pass, [NONE; SAVED], NONE, None);
+        self.nodes.push(Node { rule, operands: nothing, saved, saves: 0, op, layer, frame, compiled: false, grad });
         count(self.nodes.len()) - 1
     }
 

@@ -1,7 +1,7 @@
 //! Memory that matrix products of cuBLAS and cuBLASLt work in.
 
 use super::scratch::Scratch;
-use super::state::{Entry, Kind, State, Storage, When, at};
+use super::state::{Entry, Kind, State, When, at};
 use super::{Tape, Var};
 use crate::units::DType;
 
@@ -47,13 +47,16 @@ impl State {
             return self.keep_workspace(adds_bias);
         }
         let known = self.workspaces[usize::from(adds_bias)];
-        let here = |storage: &Storage| storage.taken_in == self.op && storage.layer == self.layer;
-        if self.storages.get(at(known)).is_some_and(here) {
+        let workspace = match self.storages.get(at(known)).filter(|storage| storage.born == Kind::Scratch) {
             // One storage stands for those of all products of an operation.
-            self.log.extend([Entry::Taken(known), Entry::Freed(known)]);
-            return;
-        }
-        let workspace = self.take_scratch("workspace of cuBLAS", bytes_of(adds_bias));
+            Some(storage) if storage.taken_in == self.op && storage.layer == self.layer => {
+                self.log.push(Entry::Taken(known));
+                self.log.push(Entry::Freed(known));
+                return;
+            }
+            Some(storage) => self.take_scratch_of("workspace of cuBLAS", storage.form),
+            None => self.take_scratch("workspace of cuBLAS", bytes_of(adds_bias)),
+        };
         self.workspaces[usize::from(adds_bias)] = workspace;
         self.release(workspace);
     }

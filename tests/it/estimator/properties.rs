@@ -162,6 +162,22 @@ proptest! {
     }
 }
 
+/// Before a loss fills its first chunk or tile, or a window its width, lengths follow laws of their own.
+#[test]
+fn lengths_before_the_first_bend_are_told_as_well() {
+    for link in [
+        "v1&m=llama3-70b&s=8192&b=1&gb=64&tp=8&pp=4&n=512&z=zero1&ker=fused&rc=none&att=flash",
+        "v1&m=llama3-8b&s=4096&b=3&gb=48&tp=2&pp=1&n=16&z=zero3&ker=fused&rc=full&att=flash",
+        "v1&m=gemma2-9b&s=4096&b=1&gb=16&tp=1&pp=1&n=16&z=none&ker=eager&rc=none&att=standard",
+    ] {
+        let job = headroom::scenario::codec::decode(link).scenario.resolve().expect("a job");
+        let lengths = Lengths::of(&job);
+        for length in (1..=80).map(|step| step * lengths.grid()).chain([1, 1023, 1024, 1025, 4095, 4096, 4097]) {
+            assert_eq!(lengths.memory(length), memory_by_kind(&job.with_seq_length(length)), "{link} at {length}");
+        }
+    }
+}
+
 /// What stays for the whole of forward is counted once for each block, in the ledger as in the fast sums: autocast keeps its copies of weights
 /// until forward ends, though recomputation lets the rest of a block go.
 #[test]

@@ -120,7 +120,7 @@ impl Ends {
     pub(super) fn with_places_in_page<'t>(&self, tape: &'t Tape, hidden: Var<'t>) -> Var<'t> {
         let Some(Beside::Page([columns, rows, heights, widths])) = self.own.beside else { return hidden };
         let embedded = |table: Param, ids: Var<'t>| tape.embedding(ids, table, self.shapes.hidden).named("embedded places");
-        let boxes = tape.constant("boxes of tokens", self.forms.boxes, DType::Int64);
+        let boxes = tape.constant("boxes of tokens", tape.form(self.forms.boxes), DType::Int64);
         let edge = || boxes.clone().slice(self.shapes.tokens);
         let length = || tape.constant("lengths of boxes", self.shapes.tokens, DType::Int64);
         let made = [

@@ -165,7 +165,7 @@ impl Ends {
         let types = kept == PositionBuffers::OfPositionsAndTypes && self.own.token_types.is_some();
         let names = [(kept != PositionBuffers::None, "position ids"), (types, "token types")];
         let there = names.into_iter().filter(|(there, _)| *there);
-        there.map(|(_, name)| tape.constant(name, self.forms.all_positions, DType::Int64)).collect()
+        there.map(|(_, name)| tape.constant(name, tape.form(self.forms.all_positions), DType::Int64)).collect()
     }
 
     /// Embedded tokens with their types added; `held` is what the model's `forward` holds.
@@ -211,7 +211,7 @@ impl Ends {
         let cast = self.own.pooler?.map(|parameter| tape.weight(parameter));
         let format = tape.multiplies_in(hidden.dtype());
         drop(cast);
-        Some(tape.constant("pooled output", self.forms.pooled, format))
+        Some(tape.constant("pooled output", tape.form(self.forms.pooled), format))
     }
 
     /// The format of masks: that of the embedding module's output, of which the dense layer into the model's width is a part in some.
@@ -223,14 +223,14 @@ impl Ends {
     ///
     /// Of ones that the tracker's tensors do not hold, transformers makes a mask; of real ones it sees that none is needed.
     pub(super) fn mask_of_tokens<'t>(&self, tape: &'t Tape, dtype: DType) -> [Option<Var<'t>>; 2] {
-        let made = |name| tape.constant(name, self.forms.mask, dtype);
+        let made = |name| tape.constant(name, tape.form(self.forms.mask), dtype);
         match self.modules.encoder.mask {
             TokenMask::Ones if !tape.is_cuda() && self.eager => {
                 let mask = made("mask of tokens");
                 [Some(mask.clone()), Some(mask)]
             }
             TokenMask::OfPairs => {
-                let mask = tape.constant("mask of pairs", self.forms.mask, DType::Fp32);
+                let mask = tape.constant("mask of pairs", tape.form(self.forms.mask), DType::Fp32);
                 [Some(mask.clone()), Some(mask)]
             }
             TokenMask::Added => {
@@ -245,7 +245,7 @@ impl Ends {
     pub(super) fn positions<'t>(&self, tape: &'t Tape) -> Var<'t> {
         match self.modules.position_ids {
             PositionIds::FromMask | PositionIds::FromTokens => Self::position_ids(tape, self.shapes.tokens),
-            PositionIds::Buffer => tape.constant("position ids", self.forms.nothing, DType::Int64),
+            PositionIds::Buffer => tape.constant("position ids", tape.form(self.forms.nothing), DType::Int64),
             PositionIds::Counted | PositionIds::BesideMask | PositionIds::Nowhere | PositionIds::Untold => {
                 Self::position_ids(tape, self.forms.positions)
             }

@@ -8,15 +8,15 @@ use crate::ops::tape::Form;
 use crate::ops::tensor::Dim;
 use crate::stacks::RotationKernel;
 
-/// Shapes of tables and labels.
+/// Shapes of tables and labels; of those that few models need the dimensions, from which they are made where they are needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Forms {
     pub positions: Form,
     /// Of positions that rotary tables are made of.
     pub numbers: Form,
     /// Of a buffer of all positions there are, and of what is part of something else.
-    pub all_positions: Form,
-    pub nothing: Form,
+    pub all_positions: [Dim; 1],
+    pub nothing: [Dim; 1],
     /// `[s, d]`, `[s, d / 2]` and `[d / 2]` of rotary tables; of each sequence, where it has its own.
     pub rotary: [Form; 3],
     /// `[3, b, s, d / 2]`, where tables are put together from those of three grids.
@@ -28,31 +28,31 @@ pub(super) struct Forms {
     /// One table of complex numbers (DeepSeek-V2).
     pub complex: bool,
     /// Of a buffer of rotary factors.
-    pub factors: Form,
-    pub mask: Form,
+    pub factors: [Dim; 2],
+    pub mask: [Dim; 3],
     /// Who sees whom in one sequence, and its keys.
     pub square: Form,
     pub keys: Form,
     /// `[a, s]` and `[b · a, s]`.
-    pub alibi: [Form; 2],
+    pub alibi: ([Dim; 2], [Dim; 3]),
     pub chunk: Form,
     /// `[chunk, h]`.
-    pub chunk_input: Form,
+    pub chunk_input: [Dim; 2],
     pub padded: Form,
     /// `[b, s - 1, v]`, `[b, s - 1]` and `[b, s - 1, h]`.
-    pub shifted: [Form; 3],
+    pub shifted: ([Dim; 3], [Dim; 2], [Dim; 3]),
     /// `[b]`.
     pub sequences: Form,
     /// `[b, s, 4]`.
-    pub boxes: Form,
+    pub boxes: [Dim; 3],
     /// `[a, s, source]`.
-    pub of_source: Form,
+    pub of_source: [Dim; 3],
     /// Rows of a table of sines.
-    pub sines: Form,
+    pub sines: [Dim; 2],
     /// `[1, v]`.
-    pub words: Form,
+    pub words: [Dim; 2],
     /// `[b, h]`.
-    pub pooled: Form,
+    pub pooled: [Dim; 2],
     /// `[b, s, e]`, where an encoder's embedding has a width of its own.
     pub embedded: Option<Form>,
 }
@@ -80,35 +80,37 @@ impl Forms {
             let halves = if of_grids { tape.form([s, half(width)]) } else { of_sequences(half(width)) };
             [of_sequences(columns), halves, tape.form([half(width)])]
         };
+        let sliding = if model.family.modules().other_heads_rotate_whole { model.head_dim } else { width };
+        let tables_of_whole = rotary(whole);
         Self {
             positions: tape.form([s]),
             numbers: if tables == RotaryTables::OfSequences { tape.form([b, s]) } else { tape.form([s]) },
-            all_positions: tape.form([Dim("position_rows", model.position_rows.max(model.max_position_embeddings))]),
-            nothing: tape.form([Dim("nothing", 0)]),
-            rotary: rotary(whole),
-            sliding_rotary: rotary(if model.family.modules().other_heads_rotate_whole { model.head_dim } else { width }),
+            all_positions: [Dim("position_rows", model.position_rows.max(model.max_position_embeddings))],
+            nothing: [Dim("nothing", 0)],
+            rotary: tables_of_whole,
+            sliding_rotary: if sliding == whole { tables_of_whole } else { rotary(sliding) },
             grids: of_grids.then(|| tape.form([Dim("grids", 3), b, s, half(width)])),
             by_halves,
             complex: tables == RotaryTables::Complex || factors(build).is_some(),
             factors: {
                 let all = build.kernels().rotation == RotationKernel::PairsInFp32;
                 let rows = if all { Dim("max_position_embeddings", model.max_position_embeddings) } else { s };
-                tape.form([rows, Dim("rotated width", width)])
+                [rows, Dim("rotated width", width)]
             },
-            mask: tape.form([b, Dim("queries", s.1), Dim("keys", keys(with).1)]),
+            mask: [b, Dim("queries", s.1), Dim("keys", keys(with).1)],
             square: tape.form([Dim("queries", s.1), Dim("keys", keys(with).1)]),
             keys: tape.form([keys(with)]),
-            alibi: [tape.form([heads, s]), tape.form([b, heads, s])],
-            chunk_input: tape.form([Dim("loss chunk", chunk), with.h()]),
+            alibi: ([heads, s], [b, heads, s]),
+            chunk_input: [Dim("loss chunk", chunk), with.h()],
             chunk: tape.form([Dim("loss chunk", chunk), with.vocab_part()]),
-            shifted: [tape.form([b, shorter, with.vocab_part()]), tape.form([b, shorter]), tape.form([b, shorter, with.h()])],
+            shifted: ([b, shorter, with.vocab_part()], [b, shorter], [b, shorter, with.h()]),
             padded: tape.form([b, Dim("seq_length + 1", with.seq_length.saturating_add(1))]),
             sequences: tape.form([b]),
-            boxes: tape.form([b, s, Dim("edges", 4)]),
-            of_source: tape.form([heads, s, Dim("source_length", with.source_length)]),
-            sines: tape.form([Dim("rows of sines", model.max_position_embeddings.saturating_add(2)), with.h()]),
-            words: tape.form([Dim("one", 1), with.vocab_part()]),
-            pooled: tape.form([b, with.h()]),
+            boxes: [b, s, Dim("edges", 4)],
+            of_source: [heads, s, Dim("source_length", with.source_length)],
+            sines: [Dim("rows of sines", model.max_position_embeddings.saturating_add(2)), with.h()],
+            words: [Dim("one", 1), with.vocab_part()],
+            pooled: [b, with.h()],
             embedded: has_own_width(build).then(|| tape.form([b, s, embedding_width(build)])),
         }
     }

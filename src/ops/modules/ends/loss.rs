@@ -43,7 +43,7 @@ impl Ends {
         }
         if self.modules.adds_buffer_to_logits && self.source.is_some() {
             let tape = hidden.tape();
-            let made = || tape.constant("bias of logits", self.forms.words, self.made_in);
+            let made = || tape.constant("bias of logits", tape.form(self.forms.words), self.made_in);
             let bias = self.logits_buffer.get().map_or_else(made, |kept| tape.held(kept));
             logits = logits.add(bias).named("logits");
         }
@@ -90,10 +90,13 @@ impl Ends {
     pub(super) fn shifted<'t>(&self, tape: &'t Tape, (hidden, ids): (&Var<'t>, &Var<'t>), head: &Linear) -> Var<'t> {
         let logits = self.logits(hidden, head);
         let wide = logits.clone().cast_as(FP32, "logits in fp32");
-        let shorter = wide.clone().slice(self.forms.shifted[0]);
+        let shorter = wide.clone().slice(tape.form(self.forms.shifted.0));
         let shifted = if self.batched { shorter.copy().named("shifted logits") } else { shorter };
-        let labels =
-            if self.batched { tape.constant("shifted labels", self.forms.shifted[1], DType::Int64) } else { ids.clone() };
+        let labels = if self.batched {
+            tape.constant("shifted labels", tape.form(self.forms.shifted.1), DType::Int64)
+        } else {
+            ids.clone()
+        };
         let log_probabilities = shifted.clone().apply(LOG_SOFTMAX);
         let loss = tape.nll_loss(log_probabilities, labels, self.shapes.scalar);
         drop((shifted, wide, logits));
@@ -119,12 +122,12 @@ impl Ends {
             tape.multiplies_into();
         } else {
             let cast = |form, name| tape.constant(name, form, format);
-            let operands = (cast(self.forms.chunk_input, "head input of a chunk"), cast(weight.form(), "cast weight"));
+            let operands = (cast(tape.form(self.forms.chunk_input), "head input of a chunk"), cast(weight.form(), "cast weight"));
             let logits = cast(self.forms.chunk, "logits of a chunk");
             tape.multiplies_into();
             drop(operands);
             let again = cast(weight.form(), "cast weight");
-            let gradient = cast(self.forms.chunk_input, "gradient of head input of a chunk");
+            let gradient = cast(tape.form(self.forms.chunk_input), "gradient of head input of a chunk");
             tape.multiplies_into();
             drop((again, gradient, logits));
         }

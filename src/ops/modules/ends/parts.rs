@@ -71,7 +71,8 @@ impl Ends {
     /// and the tokens that have one are listed; then one kernel reads head input and weight where they are. Whatever scales logits
     /// scales the head's input; their soft cap is the kernel's own.
     pub(super) fn cut<'t>(&self, tape: &'t Tape, hidden: Var<'t>, head: &Linear) -> Var<'t> {
-        let [logits, labels, states] = self.forms.shifted;
+        let (logits, labels, states) = self.forms.shifted;
+        let (logits, labels, states) = (tape.form(logits), tape.form(labels), tape.form(states));
         let hidden = if self.modules.scales_logits { hidden.apply(SCALE).named("head input") } else { hidden };
         let (tokens, words, width) = (tape.elements(labels), tape.last_dim(logits), tape.last_dim(states));
         let mask = tape.constant("tokens with a label", labels, DType::Mask);
@@ -98,7 +99,8 @@ impl Ends {
     /// TRL 1.16 (`add_fused_lm_head` in `trainer/utils.py`): the hidden states that have a label are gathered, and log-probabilities made of
     /// them by tiles.
     pub(super) fn in_tiles<'t>(&self, tape: &'t Tape, hidden: Var<'t>, head: &Linear, [tokens, columns]: [u64; 2]) -> Var<'t> {
-        let [logits, labels, states] = self.forms.shifted;
+        let (logits, labels, states) = self.forms.shifted;
+        let (logits, labels, states) = (tape.form(logits), tape.form(labels), tape.form(states));
         let mask = tape.constant("tokens with a label", labels, DType::Mask);
         let places = tape.constant("places of labels", labels, DType::Int64);
         let chosen = hidden.clone().slice(states).gather(&places, states).named("head input of labels");

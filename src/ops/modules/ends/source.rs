@@ -95,7 +95,7 @@ impl Ends {
         next.ids = ids.clone();
         let zeros = (self.modules.encoder.embedding == EmbeddedParts::WithBiases).then(|| {
             let format = tape.multiplies_in(states.dtype());
-            tape.constant("no biases", self.forms.of_source, format)
+            tape.constant("no biases", tape.form(self.forms.of_source), format)
         });
         for tables in &mut next.tables {
             tables.source = Some(states.clone());

@@ -40,8 +40,8 @@ impl Ends {
     }
 
     pub(super) fn linear_biases<'t>(&self, tape: &'t Tape, dtype: DType) -> Var<'t> {
-        let slopes = tape.constant("slopes by position", self.forms.alibi[0], FP32);
-        let repeated = tape.constant("linear biases in fp32", self.forms.alibi[1], FP32);
+        let slopes = tape.constant("slopes by position", tape.form(self.forms.alibi.0), FP32);
+        let repeated = tape.constant("linear biases in fp32", tape.form(self.forms.alibi.1), FP32);
         drop(slopes);
         repeated.cast_as(dtype, "linear biases")
     }
@@ -51,14 +51,15 @@ impl Ends {
             return self.mask_of_one_text(tape, dtype, slides);
         }
         // The tracker's tensors hold no values, so that transformers takes every sequence for several texts.
-        let flags = |name| tape.constant(name, self.forms.mask, DType::Mask);
+        let form = tape.form(self.forms.mask);
+        let flags = |name| tape.constant(name, form, DType::Mask);
         let same = flags("same sequence");
         let both = flags("same sequence and not padded");
         drop(same);
         let before = flags("not later");
         let _visible = flags("visible");
         drop((both, before));
-        tape.constant("causal mask", self.forms.mask, dtype)
+        tape.constant("causal mask", tape.form(self.forms.mask), dtype)
     }
 
     /// Cosines and sines of those shapes.
@@ -164,7 +165,7 @@ impl Ends {
         };
         drop(beside);
         let values = [(); 2].map(|()| tape.constant("value of a mask", scalar, dtype));
-        let mask = tape.constant("causal mask", self.forms.mask, dtype);
+        let mask = tape.constant("causal mask", tape.form(self.forms.mask), dtype);
         drop((visible, values));
         mask
     }
