@@ -51,7 +51,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     let head_dim = head_dim(file, kind, hidden_size, num_attention_heads, mla)?;
     let expert_width = inner(file, kind, hidden_size)?;
     let intermediate_size = dense_inner(file, kind, expert_width)?;
-    let vocab_size = file.size_or(kind.names_of(VOCAB), MAX_SIZE, sizes.vocab)?;
+    let vocab_size = vocabulary(file, kind)?;
     let max_position_embeddings = file.size_or(kind.own_names_of(POSITIONS), MAX_POSITIONS, sizes.positions)?;
     let tie_word_embeddings = is_tied(file, kind)?;
     let parallel_residual = flag(file, kind.parallel, "parallel_residual")?;
@@ -97,12 +97,22 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     finished(file, kind, config)
 }
 
+/// Rows of the token embedding; of a kind that reads no text, those that stand for what is masked or summed up.
+fn vocabulary(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<u64, ImportError> {
+    if kind.not_looked_at.contains(&"vocab_size") {
+        file.implied("vocab_size", &kind.sizes.vocab, "It reads no text.");
+        return Ok(kind.sizes.vocab);
+    }
+    file.size_or(kind.names_of(VOCAB), MAX_SIZE, kind.sizes.vocab)
+}
+
 /// True if the output head reuses the token embedding.
 fn is_tied(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<bool, ImportError> {
     match kind.ties {
         Ties::Stated => file.tied(kind.tied),
         Ties::OfText => file.flag("tie_word_embeddings", kind.tied),
         Ties::Never => Ok(false),
+        Ties::Always => Ok(true),
     }
 }
 
@@ -294,6 +304,9 @@ fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Result<u64, I
         file.without_effect(&["ffn_proj_factor", "ffn_round_up_to_multiple_of"]);
         return file.size_or_derived(&["intermediate_size"], width, "ffn_proj_factor × hidden_size, rounded up.");
     }
+    if let InnerWidth::TwoThirds { may_be_stated, default } = kind.inner {
+        return super::states::two_thirds(file, may_be_stated, default, hidden);
+    }
     let four_times = hidden.saturating_mul(4);
     let names = match kind.inner {
         InnerWidth::Stated(names) | InnerWidth::RatioOrStated(names) => names,
@@ -302,7 +315,7 @@ fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Result<u64, I
             file.tell("inner_width", &(both / 2), How::Derived, "Gate and up are each half as wide as the file says.");
             return Ok((both / 2).max(1));
         }
-        InnerWidth::Factor(_) | InnerWidth::Multiple(_) | InnerWidth::FourTimes | InnerWidth::RatioOrFourTimes => {
+        InnerWidth::Factor(_) | InnerWidth::TwoThirds { .. } | InnerWidth::Multiple(_) | InnerWidth::FourTimes | InnerWidth::RatioOrFourTimes => {
             file.implied("intermediate_size", &four_times, "4 × hidden_size.");
             return Ok(four_times);
         }
@@ -382,7 +395,7 @@ pub(super) fn named_activation(word: &str) -> Option<HiddenAct> {
         "gelu_fast" => HiddenAct::GeluFast,
         "quick_gelu" => HiddenAct::QuickGelu,
         "relu" => HiddenAct::Relu,
-        "relu2" | "relu_squared" => HiddenAct::Relu2,
+        "relu2" | "relu_squared" | "sqrelu" => HiddenAct::Relu2,
         "xielu" => HiddenAct::Xielu,
         _ => return None,
     })

@@ -353,4 +353,8 @@ fields! { $
     FurtherInput("further-config.input-size", "further_config.input_size", "Further part: bands of sound").whole(1..=SIZE).step(1).of_file(),
     /// Blocks of the vision tower that see the whole image, where the others see windows of it.
     VisionFull("vision-config.fullatt-block-indexes", "vision_config.fullatt_block_indexes", "Vision: blocks that see all").layers().of_file(),
+    /// Width of the first level of a tower whose levels each are twice as wide as the one before.
+    VisionLevels("vision-config.dim-embed", "vision_config.dim_embed", "Vision: hidden size").whole(1..=SIZE).step(64).of_file(),
+    /// Rows of the tables of positions along height and width.
+    VisionMostPlaces("vision-config.max-pos-embeddings", "vision_config.max_pos_embeddings", "Vision: rows of positions").whole(1..=SIZE).step(1).of_file(),
 }
