@@ -315,7 +315,11 @@ fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Result<u64, I
             file.tell("inner_width", &(both / 2), How::Derived, "Gate and up are each half as wide as the file says.");
             return Ok((both / 2).max(1));
         }
-        InnerWidth::Factor(_) | InnerWidth::TwoThirds { .. } | InnerWidth::Multiple(_) | InnerWidth::FourTimes | InnerWidth::RatioOrFourTimes => {
+        InnerWidth::Factor(_)
+        | InnerWidth::TwoThirds { .. }
+        | InnerWidth::Multiple(_)
+        | InnerWidth::FourTimes
+        | InnerWidth::RatioOrFourTimes => {
             file.implied("intermediate_size", &four_times, "4 × hidden_size.");
             return Ok(four_times);
         }

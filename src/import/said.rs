@@ -32,9 +32,7 @@ pub(super) fn said(keys: &Object, layers: usize, key: &str, word: &str) -> Optio
         return convolutions(within(keys, widths)?, within(keys, lengths)?, word.parse().ok()?);
     }
     match (key.split_once('&'), word.split_once('&')) {
-        (Some((key, second)), Some((word, other))) => {
-            both([within(keys, key)?, within(keys, second)?], [word, other], layers)
-        }
+        (Some((key, second)), Some((word, other))) => both([within(keys, key)?, within(keys, second)?], [word, other], layers),
         _ => of_value(within(keys, key)?, word, layers),
     }
 }

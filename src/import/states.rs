@@ -277,12 +277,7 @@ pub(super) fn multiple(file: &Reader<'_>, key: &str, default: f64, of: u64) -> u
 }
 
 /// The feed-forward layer's inner width that follows from `hidden_ratio`, unless the file may state it, and does.
-pub(super) fn two_thirds(
-    file: &mut Reader<'_>,
-    may_be_stated: bool,
-    default: u64,
-    hidden: u64,
-) -> Result<u64, ImportError> {
+pub(super) fn two_thirds(file: &mut Reader<'_>, may_be_stated: bool, default: u64, hidden: u64) -> Result<u64, ImportError> {
     const RATIO: &str = "hidden_ratio";
     const INNER: &str = "intermediate_size";
     let ratio = match file.peek(RATIO) {

@@ -109,7 +109,11 @@ impl Scenario {
         let [width, height] = seen.pixels;
         let (count, all) = (images.per_sequence, images.per_sequence.saturating_mul(seen.tokens));
         let number = |number: u64| grouped(to_f64(number), 0);
-        let many = if count == 1 { "the image of a sequence takes".to_owned() } else { format!("the {} images of a sequence take", number(count)) };
+        let many = if count == 1 {
+            "the image of a sequence takes".to_owned()
+        } else {
+            format!("the {} images of a sequence take", number(count))
+        };
         let (length, behind) = match self.mode() {
             Mode::Train | Mode::Tune => (self.integer(FieldId::SeqLength), ""),
             Mode::Serve => (

@@ -7,7 +7,8 @@ use crate::models::prelude::*;
 fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let (h, inner) = (model.hidden_size, model.intermediate_size);
     let codes = said("audio_codebook_sizes", "+").unwrap_or(16 * 1024);
-    let small = said("", "local_transformer_layers").unwrap_or(1) * (attention(model) + 2 * h * inner + inner + h + 4 * h) + 2 * h;
+    let small =
+        said("", "local_transformer_layers").unwrap_or(1) * (attention(model) + 2 * h * inner + inner + h + 4 * h) + 2 * h;
     model.num_hidden_layers * attention(model) + codes * h + small
 }
 

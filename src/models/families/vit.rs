@@ -27,8 +27,13 @@ fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
 }
 
 /// What files are saved from.
-const CLASSES: &[&str] =
-    &["ViTModel", "ViTForImageClassification", "DeiTModel", "DeiTForImageClassification", "DeiTForImageClassificationWithTeacher"];
+const CLASSES: &[&str] = &[
+    "ViTModel",
+    "ViTForImageClassification",
+    "DeiTModel",
+    "DeiTForImageClassification",
+    "DeiTForImageClassificationWithTeacher",
+];
 /// Those with a word for what a teacher says.
 const DISTILLED: &[&str] = &["DeiTModel", "DeiTForImageClassification", "DeiTForImageClassificationWithTeacher"];
 

@@ -45,20 +45,14 @@ pub(super) fn ends(model: &Counted, said: Said<'_>) -> u64 {
 }
 
 /// What files are saved from.
-const CLASSES: &[&str] = &[
-    "Wav2Vec2Model",
-    "Wav2Vec2ForPreTraining",
-    "Wav2Vec2ForCTC",
-    "HubertModel",
-    "HubertForCTC",
-    "WavLMModel",
-    "WavLMForCTC",
-];
+const CLASSES: &[&str] =
+    &["Wav2Vec2Model", "Wav2Vec2ForPreTraining", "Wav2Vec2ForCTC", "HubertModel", "HubertForCTC", "WavLMModel", "WavLMForCTC"];
 
 /// Nothing is masked in training where both rates are 0: then there is no frame that stands for masked ones.
 pub(super) fn unmasked(model: &Counted, said: Said<'_>) -> u64 {
     let never = |key: &str| said("", key) == Some(0);
-    u64::from(never("mask_time_prob") && (never("mask_feature_prob") || said("", "mask_feature_prob*1").is_none())) * model.hidden_size
+    u64::from(never("mask_time_prob") && (never("mask_feature_prob") || said("", "mask_feature_prob*1").is_none()))
+        * model.hidden_size
 }
 
 fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {

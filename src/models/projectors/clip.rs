@@ -12,7 +12,11 @@ pub const PROJECTOR: TowerSpec = TowerSpec {
         model_type: "clip",
         parts: &[TowerPart {
             times: One,
-            layers: &[Matrix("projection of images", Hidden, Out), Matrix("projection of texts", Text, Out), Vector("scale", One)],
+            layers: &[
+                Matrix("projection of images", Hidden, Out),
+                Matrix("projection of texts", Text, Out),
+                Vector("scale", One),
+            ],
         }],
         buffers: &[],
     },

@@ -155,7 +155,7 @@ def line(path):
                     continue
                 row["whole"], row["whole_class"] = count(whole), type(whole).__name__
                 row["left_out"] = children(whole)
-                if getattr(text_config, "is_encoder_decoder", False):
+                if sees and getattr(config, "is_encoder_decoder", False):
                     # The part for text has an encoder, which its class for causal language modelling leaves out.
                     row["text"], row["text_class"] = row["whole"] - sum(row["left_out"].values()), row["whole_class"]
                 if text is None and (hasattr(getattr(whole, "model", None), "language_model") or hasattr(whole, "visual")):

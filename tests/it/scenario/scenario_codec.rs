@@ -674,7 +674,11 @@ fn assert_line(decoded: &Decoded, key: &str, expected: &str, file: &Path) {
         "image tokens" => {
             let facts = headroom::lessons::figure::Facts::of(side).unwrap_or_else(|problems| panic!("{place}: {problems:?}"));
             let tokens = headroom::lessons::figure::Figure::find("image-tokens").and_then(|figure| (figure.of)(&facts));
-            assert_eq!(tokens.and_then(|tokens| tokens.number()).map(|tokens| tokens.to_string()).as_deref(), Some(expected), "{place}");
+            assert_eq!(
+                tokens.and_then(headroom::lessons::figure::Amount::number).map(|tokens| tokens.to_string()).as_deref(),
+                Some(expected),
+                "{place}"
+            );
         }
         "set" => {
             // Version 1 knew no other way than sizes by hand.
