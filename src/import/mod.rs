@@ -13,6 +13,7 @@ mod guess;
 mod heads;
 mod hybrid;
 mod indexer;
+mod inner;
 mod keys;
 mod label;
 mod layers;

@@ -275,24 +275,3 @@ pub(super) fn multiple(file: &Reader<'_>, key: &str, default: f64, of: u64) -> u
     let width = (crate::units::to_f64(of) * factor.unwrap_or(default) + 63.0) / 64.0;
     crate::units::ceil_u64(width.floor()).saturating_mul(64)
 }
-
-/// The feed-forward layer's inner width that follows from `hidden_ratio`, unless the file may state it, and does.
-pub(super) fn two_thirds(file: &mut Reader<'_>, may_be_stated: bool, default: u64, hidden: u64) -> Result<u64, ImportError> {
-    const RATIO: &str = "hidden_ratio";
-    const INNER: &str = "intermediate_size";
-    let ratio = match file.peek(RATIO) {
-        Some(stated) => super::reader::whole(RATIO, stated, 1000)?,
-        None => default,
-    };
-    file.without_effect(&[RATIO]);
-    let width = (hidden.saturating_mul(ratio).saturating_mul(2) / 3).div_ceil(256).saturating_mul(256);
-    // A link states the width that counts, also where a file's key means something else.
-    let is_stated = may_be_stated || file.peek("further_parameters").is_some();
-    if is_stated && let Some(stated) = file.optional(&[INNER], MAX_SIZE)? {
-        return Ok(stated);
-    }
-    file.without_effect(&[INNER]);
-    file.asks(INNER, Value::Whole(width), true);
-    file.tell(INNER, &width, How::Derived, "Two thirds of hidden_ratio × hidden_size, rounded up to whole 256s.");
-    Ok(width)
-}

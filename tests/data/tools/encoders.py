@@ -1,4 +1,4 @@
-"""Exact parameter counts of encoders of sound and of images, by the class that a file names (transformers 5.23, on the meta device).
+"""Exact parameter counts of encoders of sound and of images, and of models with both, by the class that a file names (transformers 5.23, on the meta device).
 
     python tests/data/tools/encoders.py > tests/data/truth/parameters_encoders.jsonl
 """
@@ -16,6 +16,11 @@ SOUND = {**SMALL, "num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups"
 CONVOLUTIONS = {"conv_dim": [32, 64, 48], "conv_kernel": [8, 3, 2], "conv_stride": [4, 2, 2], "num_feat_extract_layers": 3}
 IMAGES = {**SMALL, "image_size": 96, "patch_size": 8}
 LABELS = {"id2label": {str(label): f"class {label}" for label in range(7)}}
+TEXT = {"model_type": "gemma4_text", "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 5, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "head_dim": 64, "vocab_size": 1000, "hidden_size_per_layer_input": 0, "num_kv_shared_layers": 0}
+SEEN = {"model_type": "gemma4_vision", **SMALL, "num_key_value_heads": 2, "head_dim": 32, "patch_size": 8, "position_embedding_size": 100}
+HEARD = {"model_type": "gemma4_audio", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "conv_kernel_size": 3,
+         "output_proj_dims": 48}
 CASES = [
     ("wav2vec2", "Wav2Vec2Model", {"num_hidden_layers": 2}),
     ("wav2vec2", "Wav2Vec2ForPreTraining", {**SOUND, "feat_extract_norm": "layer", "do_stable_layer_norm": True}),
@@ -36,6 +41,8 @@ CASES = [
     ("siglip", "SiglipModel", {"text_config": {**SMALL, "vocab_size": 500}, "vision_config": {**IMAGES, "vision_use_head": False}}),
     ("clip", "CLIPModel", {"text_config": {"num_hidden_layers": 2}, "vision_config": {"num_hidden_layers": 2}}),
     ("clip", "CLIPModel", {"text_config": {**SMALL, "vocab_size": 500}, "vision_config": IMAGES, "projection_dim": 64}),
+    ("gemma4", "Gemma4ForConditionalGeneration", {"text_config": TEXT, "vision_config": SEEN, "audio_config": HEARD}),
+    ("gemma4", "Gemma4ForConditionalGeneration", {"text_config": TEXT, "vision_config": {"model_type": "gemma4_vision"}, "audio_config": None}),
 ]
 
 

@@ -38,7 +38,7 @@ fn kinds_are_counted_as_their_library_builds_them() {
         assert_eq!(Some(parameters_of(&opened.scenario.model_config())), row["parameters"].as_u64(), "{row}");
         seen += 1;
     }
-    assert_eq!(seen, 48);
+    assert_eq!(seen, 50);
 }
 
 /// Other shapes of the same kinds are refused by name.
