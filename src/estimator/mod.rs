@@ -300,12 +300,21 @@ fn trainable(job: &Job, total: u64) -> u64 {
     }
 }
 
-/// Keys and values of one token: the cache with a context of one token and one sequence, which every window holds.
+/// Keys and values of one token: the cache with a context of one token and one sequence, which every window holds. Of a model with layers that
+/// keep a state, what a second token adds.
 fn kv_cache_per_token(job: &Job) -> Option<Bytes> {
     let Run::Serving(_) = job.run() else { return None };
-    let with = ops::lowering(job);
-    let one =
-        ops::Lowering { context_length: 1, concurrent_sequences: 1, block_size: 1, shared_prefix: 0, source_length: 0, ..with };
-    let cache = ops::cache(&one, 0..job.model().num_hidden_layers);
-    Some(cache.op.tensors.iter().zip(&cache.layers).map(|(tensor, layers)| tensor.bytes() * *layers).sum())
+    let cached = |context_length| -> Bytes {
+        let with = ops::Lowering {
+            context_length,
+            concurrent_sequences: 1,
+            block_size: 1,
+            shared_prefix: 0,
+            source_length: 0,
+            ..ops::lowering(job)
+        };
+        let cache = ops::cache(&with, 0..job.model().num_hidden_layers);
+        cache.op.tensors.iter().zip(&cache.layers).map(|(tensor, layers)| tensor.bytes() * *layers).sum()
+    };
+    Some(if job.model().mixer().is_some() { cached(2).saturating_sub(cached(1)) } else { cached(1) })
 }

@@ -11,7 +11,7 @@ use super::streams::streams;
 use super::value::Value;
 use super::{How, ImportError};
 use crate::config::{HiddenAct, LayerSet, Mla, ModelConfig, PositionEmbedding};
-use crate::models::{Attends, FamilySpec, Flag, InnerWidth, KeyValueHeads, Norms, Positions, Ties, Window};
+use crate::models::{Attends, FamilySpec, Flag, KeyValueHeads, Norms, Positions, Ties, Window};
 
 /// Every name a size has in some file; this program's own comes first.
 pub(super) const HIDDEN: &[&str] = &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim", "emb_dim", "embed_dim"];
@@ -49,9 +49,9 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     let mla = latent_attention(file, kind.latent)?;
     let num_key_value_heads = key_value_heads(file, kind, num_attention_heads)?;
     let head_dim = head_dim(file, kind, hidden_size, num_attention_heads, mla)?;
-    let expert_width = inner(file, kind, hidden_size)?;
+    let expert_width = super::inner::inner(file, kind, hidden_size)?;
     let intermediate_size = dense_inner(file, kind, expert_width)?;
-    let vocab_size = file.size_or(kind.names_of(VOCAB), MAX_SIZE, sizes.vocab)?;
+    let vocab_size = vocabulary(file, kind)?;
     let max_position_embeddings = file.size_or(kind.own_names_of(POSITIONS), MAX_POSITIONS, sizes.positions)?;
     let tie_word_embeddings = is_tied(file, kind)?;
     let parallel_residual = flag(file, kind.parallel, "parallel_residual")?;
@@ -97,12 +97,22 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
     finished(file, kind, config)
 }
 
+/// Rows of the token embedding; of a kind that reads no text, those that stand for what is masked or summed up.
+fn vocabulary(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<u64, ImportError> {
+    if kind.not_looked_at.contains(&"vocab_size") {
+        file.implied("vocab_size", &kind.sizes.vocab, "It reads no text.");
+        return Ok(kind.sizes.vocab);
+    }
+    file.size_or(kind.names_of(VOCAB), MAX_SIZE, kind.sizes.vocab)
+}
+
 /// True if the output head reuses the token embedding.
 fn is_tied(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<bool, ImportError> {
     match kind.ties {
         Ties::Stated => file.tied(kind.tied),
         Ties::OfText => file.flag("tie_word_embeddings", kind.tied),
         Ties::Never => Ok(false),
+        Ties::Always => Ok(true),
     }
 }
 
@@ -275,59 +285,6 @@ fn head_dim(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64, heads: u64, m
     Ok(derived)
 }
 
-/// The feed-forward layer's inner width.
-fn inner(file: &mut Reader<'_>, kind: &FamilySpec, hidden: u64) -> Result<u64, ImportError> {
-    if matches!(kind.inner, InnerWidth::RatioOrStated(_) | InnerWidth::RatioOrFourTimes)
-        && let Some(ratio) = file.optional(&["expansion_ratio"], 1000)?
-    {
-        let width = hidden.saturating_mul(ratio);
-        file.implied("intermediate_size", &width, "expansion_ratio × hidden_size.");
-        return Ok(width);
-    }
-    if let InnerWidth::Multiple((key, default)) = kind.inner {
-        let width = hidden.saturating_mul(file.size_or(&[key], MAX_SIZE, default)?);
-        file.implied("intermediate_size", &width, "A multiple of hidden_size.");
-        return Ok(width);
-    }
-    if let InnerWidth::Factor(default) = kind.inner {
-        let width = super::states::multiple(file, "ffn_proj_factor", default, hidden);
-        file.without_effect(&["ffn_proj_factor", "ffn_round_up_to_multiple_of"]);
-        return file.size_or_derived(&["intermediate_size"], width, "ffn_proj_factor × hidden_size, rounded up.");
-    }
-    let four_times = hidden.saturating_mul(4);
-    let names = match kind.inner {
-        InnerWidth::Stated(names) | InnerWidth::RatioOrStated(names) => names,
-        InnerWidth::HalfOf(names) => {
-            let both = file.size_or(names, MAX_SIZE, kind.sizes.inner)?;
-            file.tell("inner_width", &(both / 2), How::Derived, "Gate and up are each half as wide as the file says.");
-            return Ok((both / 2).max(1));
-        }
-        InnerWidth::Factor(_) | InnerWidth::Multiple(_) | InnerWidth::FourTimes | InnerWidth::RatioOrFourTimes => {
-            file.implied("intermediate_size", &four_times, "4 × hidden_size.");
-            return Ok(four_times);
-        }
-    };
-    // A width for each layer.
-    if let Some(key) = names.first()
-        && let Some(Value::List(widths)) = file.peek(key)
-        && let Some(first) = widths.first()
-    {
-        if widths.iter().any(|width| width != first) {
-            return Err(ImportError::not_modelled(format!("feed-forward layers of several widths ({key})")));
-        }
-        let width = super::reader::whole(key, first, MAX_SIZE)?;
-        file.without_effect(names);
-        file.asks(key, Value::Whole(width), true);
-        file.tell(key, &width, How::Read, "The same for every layer.");
-        return Ok(width);
-    }
-    // A kind that is not listed has no sizes of its own, and its files must state theirs.
-    if kind.sizes.inner == 0 && kind.sizes.hidden > 0 {
-        return file.size_or_derived(names, four_times, "4 × hidden_size.");
-    }
-    file.size_or(names, MAX_SIZE, kind.sizes.inner)
-}
-
 pub(super) fn truth(file: &Reader<'_>, key: &str) -> bool {
     matches!(file.peek(key), Some(Value::Bool(true)))
 }
@@ -382,7 +339,7 @@ pub(super) fn named_activation(word: &str) -> Option<HiddenAct> {
         "gelu_fast" => HiddenAct::GeluFast,
         "quick_gelu" => HiddenAct::QuickGelu,
         "relu" => HiddenAct::Relu,
-        "relu2" | "relu_squared" => HiddenAct::Relu2,
+        "relu2" | "relu_squared" | "sqrelu" => HiddenAct::Relu2,
         "xielu" => HiddenAct::Xielu,
         _ => return None,
     })

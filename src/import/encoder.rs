@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use super::ImportError;
 use super::reader::{MAX_POSITIONS, MAX_SIZE, Reader, whole};
-use super::value::{Object, Value};
+use super::said;
+use super::value::Value;
 use crate::config::{EmbeddedParts, Encoder, ModelConfig, OWN_SIZES};
 use crate::models::{COUNTED_SIZES, FamilySpec, OwnSizes, Rest};
 
@@ -57,14 +58,8 @@ fn counted_alone(
     let (keys, layers) = (file.keys(), usize::try_from(config.num_hidden_layers).unwrap_or(usize::MAX));
     let seen = RefCell::new(BTreeSet::new());
     let said = |key: &str, word: &str| {
-        seen.borrow_mut().insert(if key.is_empty() { word } else { key }.split('.').next().unwrap_or_default().to_owned());
-        match (key.split_once('&'), word.split_once('&')) {
-            (Some((key, second)), Some((word, other))) => {
-                both([within(keys, key)?, within(keys, second)?], [word, other], layers)
-            }
-            _ if key.is_empty() => number(keys.get(word)?),
-            _ => said(within(keys, key)?, word, layers),
-        }
+        seen.borrow_mut().insert(said::first_key(key, word).to_owned());
+        said::said(keys, layers, key, word)
     };
     let parameters = rest(config, own, &said);
     file.done_with(&["layer_types", "indexer_types"]);
@@ -77,60 +72,12 @@ fn counted_alone(
     Ok(parameters)
 }
 
-/// The value under a path of keys with dots between them.
-fn within<'a>(keys: &'a Object, path: &str) -> Option<&'a Value> {
-    match path.split_once('.') {
-        None => keys.get(path),
-        Some((first, rest)) => match keys.get(first) {
-            Some(Value::Object(group)) => within(group, rest),
-            _ => None,
-        },
-    }
-}
-
-/// A whole number, also one that is written with a point.
-fn number(value: &Value) -> Option<u64> {
-    match value {
-        Value::Whole(number) => Some(*number),
-        Value::OtherNumber(text) => text.strip_suffix(".0")?.parse().ok(),
-        Value::Bool(yes) => Some(u64::from(*yes)),
-        Value::Null | Value::Text(_) | Value::List(_) | Value::Object(_) => None,
-    }
-}
-
 /// Rates of compression as words of layers, by which links hold them.
 fn layers_by_rate(file: &mut Reader<'_>, kind: &FamilySpec, layers: usize) {
     let (Some(Value::List(rates)), None) = (file.peek("compress_ratios"), file.peek("layer_types")) else { return };
     let word = |rate: &Value| kind.layers_by_rate.iter().find(|(of, _)| *rate == Value::Whole(*of)).map(|(_, word)| *word);
     let words = rates.iter().take(layers).filter_map(word).map(|word| Value::Text(word.to_owned()));
     file.asks("layer_types", Value::List(words.collect()), true);
-}
-
-/// How often a list says a word or a number in its first places, one for each layer, or, behind `^`, in the first alone, or how long it
-/// is where no word is asked for; of a group of keys, the number under one of them.
-fn said(value: &Value, word: &str, layers: usize) -> Option<u64> {
-    match value {
-        Value::List(words) if word.is_empty() => u64::try_from(words.len()).ok(),
-        Value::List(words) => {
-            let (word, places) = word.strip_prefix('^').map_or((word, layers), |first| (first, 1));
-            let is_it = |own: &&Value| match own {
-                Value::Text(own) => own == word,
-                Value::Whole(own) => own.to_string() == word,
-                _ => false,
-            };
-            u64::try_from(words.iter().take(places).filter(is_it).count()).ok()
-        }
-        Value::Object(group) => number(group.get(word)?),
-        _ => None,
-    }
-}
-
-/// How often two lists say their words in the same place.
-fn both(lists: [&Value; 2], words: [&str; 2], layers: usize) -> Option<u64> {
-    let [Value::List(first), Value::List(second)] = lists else { return None };
-    let is = |item: &Value, word: &str| matches!(item, Value::Text(own) if own == word);
-    let pairs = first.iter().zip(second).take(layers).filter(|(one, other)| is(one, words[0]) && is(other, words[1]));
-    u64::try_from(pairs.count()).ok()
 }
 
 /// Rows of the table of token types. Kinds without types do not look at the key; others may say by 0 that there are none.

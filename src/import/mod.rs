@@ -13,6 +13,7 @@ mod guess;
 mod heads;
 mod hybrid;
 mod indexer;
+mod inner;
 mod keys;
 mod label;
 mod layers;
@@ -24,6 +25,7 @@ mod quantization;
 mod reader;
 mod refuse;
 mod rotation;
+mod said;
 mod source;
 mod states;
 mod streams;
@@ -270,7 +272,7 @@ fn tell_kind(reader: &mut Reader<'_>, model_type: &str, kind: Option<&FamilySpec
     let how = match kind {
         Some(kind) if kind.modules.model_type == model_type => How::Read,
         Some(kind) if kind.modules.encoder.counts_attention => {
-            note.push_str("Its code is no part of transformers: its parameters are counted alone.");
+            note.push_str("Its parameters are counted alone: running them is not modelled.");
             How::Read
         }
         Some(kind) if !kind.family().is_generic() => {

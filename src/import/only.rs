@@ -24,7 +24,7 @@ pub(super) fn check(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<(), Impo
     Ok(())
 }
 
-/// A value as files write it; nothing of a list or of an object.
+/// A value as files write it; of a list and of a group of keys, that it is one.
 fn written(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -32,7 +32,8 @@ fn written(value: &Value) -> String {
         Value::Whole(number) => number.to_string(),
         Value::OtherNumber(text) | Value::Text(text) => super::value::shortened(text),
         Value::List(items) if counts_up(items) => "0, 1, 2, …".to_owned(),
-        Value::List(_) | Value::Object(_) => String::new(),
+        Value::List(_) => "[…]".to_owned(),
+        Value::Object(_) => "{…}".to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use super::value::{Object, Value};
 use super::{How, ImportError, ReportRow};
 use crate::config::ModelConfig;
-use crate::models::{FURTHER, VISION};
+use crate::models::{FURTHER, FamilySpec, VISION};
 
 /// A key that the kind's reader looked at, with the value that counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,14 +117,15 @@ impl<'a> Reader<'a> {
     }
 
     /// True if the file around a text part was saved from a class of another task: one that classifies, or the whole kind's own model without
-    /// a head.
-    pub(super) fn is_saved_without_text(&self) -> bool {
+    /// a head, and none of the kind's.
+    pub(super) fn is_saved_without_text(&self, family: &FamilySpec) -> bool {
         let class = self.outer.and_then(|outer| super::value::class_of(outer.get("architectures")));
         let kind = self.outer.and_then(|outer| outer.get("model_type"));
         let (Some(class), Some(Value::Text(kind))) = (class, kind) else { return false };
         let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
         let is_bare = class.strip_suffix("Model").is_some_and(|stem| !stem.ends_with("Chat") && plain(stem) == plain(kind));
-        is_bare || ["SequenceClassification", "TokenClassification"].iter().any(|task| class.ends_with(task))
+        let classifies = ["SequenceClassification", "TokenClassification"].iter().any(|task| class.ends_with(task));
+        (is_bare || classifies) && !family.saved_with.contains(&class)
     }
 
     /// Adds a line to the report.

@@ -14,10 +14,12 @@ pub(super) fn not_modelled(model_type: &str, file: &Object) -> Result<(), Import
     }
     let of_class = super::value::class_of(file.get("architectures")).and_then(crate::models::of_class);
     let predicts_masked = listed.into_iter().chain(of_class).any(|kind| kind.encoder.is_some());
-    if listed.is_some_and(|kind| super::task::of_file(file, kind).is_some()) {
+    let stated = super::value::class_of(file.get("architectures"));
+    let is_its_own = |kind: &FamilySpec| stated.is_some_and(|class| kind.saved_with.contains(&class));
+    if listed.is_some_and(|kind| is_its_own(kind) || super::task::of_file(file, kind).is_some()) {
         return Ok(());
     }
-    class(file, predicts_masked)
+    class(file, predicts_masked, listed.is_some())
         .map_or(Ok(()), |class| Err(ImportError::NotADecoder { shown_by: format!("architectures: {class}") }))
 }
 
@@ -50,6 +52,9 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
         if is_set(key) && !(counts || differs && key == DIFFERS) {
             return named(what, key);
         }
+    }
+    if counts {
+        return None;
     }
     let sees = ["vision_config", "image_size", "num_mel_bins"].into_iter().find(|key| is_set(key));
     let reads = super::keys::TEXT_PARTS.into_iter().chain(["decoder_config", "vocab_size"]).any(is_set);
@@ -86,27 +91,21 @@ const STATES: [(&str, &str); 7] = [
     ("conv_L_cache", "layers of convolution"),
 ];
 
-/// The class under `architectures`, where it is one of another task; encoders predict masked tokens.
-fn class(file: &Object, predicts_masked: bool) -> Option<String> {
+/// The class under `architectures`, where it is one of another task; encoders predict masked tokens. Of a kind that is listed, one that
+/// classifies tokens or finds answers is counted without what it has for that, and named.
+fn class(file: &Object, predicts_masked: bool, is_listed: bool) -> Option<String> {
     let class = super::value::class_of(file.get("architectures"))?;
-    let other =
-        ["MaskedLM", "ImageClassification", "TokenClassification", "QuestionAnswering", "ForCTC", "Segmentation", "Detection"];
-    let is_other = other.iter().any(|part| class.contains(part) && !(predicts_masked && *part == "MaskedLM"));
+    let others = ["ImageClassification", "ForCTC", "Segmentation", "Detection"];
+    let of_text = ["TokenClassification", "QuestionAnswering"];
+    let is = |parts: &[&str]| parts.iter().any(|part| class.contains(part));
+    let is_other = is(&others) || (!is_listed && is(&of_text)) || (!predicts_masked && is(&["MaskedLM"]));
     is_other.then(|| super::value::shortened(class))
 }
 
 /// What the kind alone gives away.
 fn from_kind(model_type: &str) -> Option<&'static str> {
     let what = match model_type {
-        "vit"
-        | "clip"
-        | "clip_vision_model"
-        | "clip_text_model"
-        | "siglip"
-        | "siglip_vision_model"
-        | "dinov2"
-        | "swin"
-        | "convnext" => "a vision model's structure",
+        "clip_vision_model" | "siglip_vision_model" | "dinov2" | "swin" | "convnext" => "a vision model's structure",
         "mllama" => "cross-attention",
         _ => return None,
     };

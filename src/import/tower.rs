@@ -25,11 +25,16 @@ pub(super) fn beside(base: &mut Object, around: &Object) {
         return;
     }
     // A file of a kind that keeps the sizes of its tower elsewhere has no vision part.
-    if vision.is_none() && specs().all(|spec| spec.groups.is_empty()) {
+    let stands_elsewhere = specs().any(|spec| !spec.groups.is_empty()) && !specs().any(|spec| spec.may_be_blind);
+    if vision.is_none() && !stands_elsewhere {
         return;
     }
     let with = |prefix: &'static str| move |(key, value): (&String, &Value)| (format!("{prefix}{key}"), value.clone());
     let mut found: Vec<(String, Value)> = vision.into_iter().flatten().map(with(VISION)).collect();
+    found.retain(|(key, value)| key != VISION_KIND || !matches!(value, Value::Text(kind) if kind.is_empty()));
+    for (old, own) in specs().flat_map(|spec| spec.renamed) {
+        found.iter_mut().filter(|(key, _)| key == old).for_each(|(key, _)| (*own).clone_into(key));
+    }
     let keys = || specs().flat_map(|spec| spec.keys);
     for group in specs().flat_map(|spec| spec.groups) {
         let Some(of_group) = keys_of(around, group) else { return };
@@ -176,6 +181,7 @@ fn simple(default: TowerDefault, value: &Value) -> Option<Value> {
         (TowerDefault::Count(_), Value::List(layers)) => u64::try_from(layers.len()).ok().map(Value::Whole),
         (TowerDefault::Count(_), Value::Whole(_) | Value::OtherNumber(_)) => Some(Value::Whole(1)),
         (TowerDefault::Second(_), Value::List(both)) => both.get(1).cloned(),
+        (TowerDefault::There, Value::Object(_)) => Some(Value::Whole(1)),
         (TowerDefault::Times(word, _), Value::List(words)) => {
             let times = words.iter().filter(|item| matches!(item, Value::Text(text) if text == word)).count();
             u64::try_from(times).ok().map(Value::Whole)
@@ -312,6 +318,7 @@ fn one(file: &mut Reader<'_>, key: &'static str, default: TowerDefault) -> Resul
         (TowerDefault::Places(_), Some(list)) => bits(list).ok_or_else(|| ImportError::wrong_type(key, PLACES, list))?,
         (TowerDefault::OneOver(_), Some(value)) => one_over(key, value)?,
         (TowerDefault::Word(_), None) => 1,
+        (TowerDefault::There, there) => u64::from(there.is_some_and(|there| *there != Value::Whole(0))),
         (TowerDefault::Word(word) | TowerDefault::OnlyWord(word), Some(Value::Text(stated))) => u64::from(stated == word),
         (TowerDefault::Function(default), None) => number_of_function(Some(default)),
         (TowerDefault::Function(_), Some(Value::Text(stated))) => number_of_function(super::decoder::named_activation(stated)),

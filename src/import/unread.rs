@@ -178,7 +178,7 @@ fn off(file: &Reader<'_>) -> bool {
 
 /// The class under `architectures` is another than the kind's, or predicts no text; of a file with a text part, that around it.
 fn contradicts(file: &Reader<'_>, kind: &FamilySpec, known: bool) -> bool {
-    if file.is_saved_without_text() {
+    if file.is_saved_without_text(kind) {
         return true;
     }
     let Some(Value::List(classes)) = file.peek("architectures") else { return false };

@@ -113,9 +113,8 @@ pub(crate) enum KeyValueHeads {
 /// How many sizes of its own a family may have whose further parameters are counted alone.
 pub(crate) const COUNTED_SIZES: usize = 32;
 
-/// The number of parameters beside embedding, head, norms and feed-forward layers: of an architecture, the sizes of its own, and how often
-/// the list under a key says a word (no word: how long it is), or what a group of keys says under it (the file itself is the group without
-/// a name). `one&other` are two lists that say two words in the same place, `^word` is the first place alone.
+/// The number of parameters beside embedding, head, norms and feed-forward layers: of an architecture, the sizes of its own, and what the
+/// file says under a key (`import/said.rs` lists what can be asked).
 pub(crate) type Rest = fn(&ModelConfig, &[u64; COUNTED_SIZES], &dyn Fn(&str, &str) -> Option<u64>) -> u64;
 
 /// How files state the sizes that a family's own modules alone know.
@@ -154,6 +153,9 @@ pub(crate) enum InnerWidth {
     Multiple(Key),
     /// As a factor on the hidden size, rounded up to whole 64s (`ffn_proj_factor`).
     Factor(f64),
+    /// As two thirds of a multiple of the hidden size (`hidden_ratio`, with the library's default), rounded up to whole 256s, unless the
+    /// file states it; where it may not, its `intermediate_size` is the width of something else.
+    TwoThirds { may_be_stated: bool, default: u64 },
 }
 
 /// Which layers of a kind of model have attention, where its files list none.
@@ -248,4 +250,6 @@ pub(crate) enum Ties {
     OfText,
     /// Nobody: the modules never do it.
     Never,
+    /// Nobody: there is no head.
+    Always,
 }

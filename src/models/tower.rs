@@ -68,6 +68,8 @@ pub(crate) enum TowerDefault {
     Places(u64),
     /// An activation function, of which the number counts.
     Function(HiddenAct),
+    /// 1 where the file has that group of keys, else 0.
+    There,
 }
 
 /// A key of which the modules are known for one value alone; a file that states none is fine.
@@ -99,8 +101,12 @@ pub(crate) struct TowerSpec {
     pub tower: &'static str,
     /// The class that runs the text part alone, although its files are those of the whole; empty: there is none.
     pub text_class: &'static str,
+    /// A file of the kind without a vision part has no tower, rather than one of the library's sizes.
+    pub may_be_blind: bool,
     /// Groups of keys beside the vision part.
     pub groups: &'static [TowerGroup],
+    /// Keys of the vision part as code on the hub writes them, each with the library's own.
+    pub renamed: &'static [(&'static str, &'static str)],
     /// Keys of which the modules are known for one value alone.
     pub only: &'static [TowerOnly],
     /// Sizes, in the order in which they are read.
@@ -121,7 +127,9 @@ impl TowerSpec {
         whole: &[],
         tower: "",
         text_class: "",
+        may_be_blind: false,
         groups: &[],
+        renamed: &[],
         only: &[],
         keys: &[],
         head: None,

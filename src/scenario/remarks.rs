@@ -109,7 +109,11 @@ impl Scenario {
         let [width, height] = seen.pixels;
         let (count, all) = (images.per_sequence, images.per_sequence.saturating_mul(seen.tokens));
         let number = |number: u64| grouped(to_f64(number), 0);
-        let many = if count == 1 { "the image".to_owned() } else { format!("the {} images", number(count)) };
+        let many = if count == 1 {
+            "the image of a sequence takes".to_owned()
+        } else {
+            format!("the {} images of a sequence take", number(count))
+        };
         let (length, behind) = match self.mode() {
             Mode::Train | Mode::Tune => (self.integer(FieldId::SeqLength), ""),
             Mode::Serve => (
@@ -119,7 +123,7 @@ impl Scenario {
         };
         let cut = if seen.tiles > 1 { format!("cut into {} of", number(seen.tiles)) } else { "resized to".to_owned() };
         Some(format!(
-            "Images: each of {} × {} pixels is {cut} {} × {} and becomes {} tokens; {many} of a sequence take {} of its {} tokens.{behind}",
+            "Images: each of {} × {} pixels is {cut} {} × {} and becomes {} tokens; {many} {} of its {} tokens.{behind}",
             number(images.width),
             number(images.height),
             number(width),

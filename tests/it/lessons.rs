@@ -673,7 +673,7 @@ fn figure_and_picture_of_every_step_are_of_one_method_or_say_whose_they_are() {
             assert!(label.split("</p>").next().is_some_and(|label| label.contains(name)), "{place}: {label}");
         }
     }
-    assert_eq!(steps, 54);
+    assert_eq!(steps, 56);
 }
 
 /// Whether weights, gradients and optimizer states read the same at the fullest moment and when the optimizer steps.

@@ -20,6 +20,7 @@ mod models {
     mod checkpoint;
     mod corpus;
     mod counted;
+    mod counted_rows;
     mod encoder;
     mod every_row;
     mod hub;

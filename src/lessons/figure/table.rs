@@ -104,6 +104,21 @@ pub const FIGURES: &[Figure] = &[
     figure("kv-per-sequence", "Keys and values of one whole context", Unit::Memory, |facts| {
         bytes(crate::estimator::time::cache_per_sequence(&facts.job)?)
     }),
+    figure("state-per-sequence", "State of one request, whatever its length, on one GPU", Unit::Memory, |facts| {
+        facts.job.model().mixer()?;
+        // Keys and values of one token more are the same for the second as for the first.
+        let cached = |tokens| crate::estimator::time::cache_per_sequence(&facts.job.with_seq_length(tokens));
+        let [one, two] = [cached(1)?, cached(2)?];
+        bytes(one.saturating_sub(two.saturating_sub(one)))
+    }),
+    figure("image-tokens", "Tokens that the images of one sequence become", TOKENS, |facts| {
+        let images = match facts.job.run() {
+            Run::Training(run) => run.images,
+            Run::Serving(run) => run.images,
+        };
+        let seen = facts.job.model().tower.as_ref()?.seen(images)?;
+        (images.per_sequence > 0).then(|| count(seen.tokens.saturating_mul(images.per_sequence)))?
+    }),
     figure("at-once", "Requests of the whole context at once", Unit::Count("requests"), |facts| {
         largest(facts.serving()?.at_once)
     }),

@@ -34,9 +34,11 @@ pub(super) const SOURCE: Modules = Modules {
 
 /// `bart`.
 pub const FAMILY: FamilySpec = FamilySpec {
-    names: &["bart"],
+    // Florence-2's files on the hub give their part for text no kind.
+    names: &["bart", "florence2"],
     class: "Bart",
-    labels: &[("bart", "BART")],
+    saved_with: &["Florence2ForConditionalGeneration"],
+    labels: &[("bart", "BART"), ("florence2", "Florence-2")],
     modules: &Modules {
         model_type: "bart",
         choice: FamilyChoice { rank: 140, word: "bart", label: "BART" },

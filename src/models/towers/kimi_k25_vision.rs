@@ -5,6 +5,20 @@ use crate::models::tower_prelude::*;
 /// `kimi_k25_vision`.
 pub const TOWER: TowerSpec = TowerSpec {
     names: &["kimi_k25_vision"],
+    renamed: &[
+        ("vision_config.vt_hidden_size", "vision_config.hidden_size"),
+        ("vision_config.vt_intermediate_size", "vision_config.intermediate_size"),
+        ("vision_config.vt_num_hidden_layers", "vision_config.num_hidden_layers"),
+        ("vision_config.vt_num_attention_heads", "vision_config.num_attention_heads"),
+        ("vision_config.init_pos_emb_height", "vision_config.pos_emb_height"),
+        ("vision_config.init_pos_emb_width", "vision_config.pos_emb_width"),
+        ("vision_config.init_pos_emb_time", "vision_config.pos_emb_time"),
+    ],
+    only: &[
+        TowerOnly { key: "vision_config.mm_hidden_size", is: Known::Numbers(&[1152]) },
+        TowerOnly { key: "vision_config.merge_type", is: Known::Word("sd2_tpool") },
+        TowerOnly { key: "vision_config.pos_emb_type", is: Known::Word("divided_fixed") },
+    ],
     keys: &[
         stated(Heads, "vision_config.num_attention_heads", 16),
         stated(Hidden, "vision_config.hidden_size", 1152),
@@ -17,7 +31,8 @@ pub const TOWER: TowerSpec = TowerSpec {
         stated(Merge, "vision_config.merge_kernel_size", 2),
         stated(Queries, "vision_config.pos_emb_time", 4),
     ],
-    not_looked_at: &[],
+    // The text part says its own width.
+    not_looked_at: &["text_hidden_size", "mm_projector_type", "video_attn_type"],
     follow,
     modules: &TowerModules {
         model_type: "kimi_k25_vision",

@@ -122,7 +122,7 @@ pub(super) fn check_layers(scenario: &Scenario) -> Option<FieldError> {
                 "This model classifies texts or gives their states, and writes none. Serving it is not modelled here; training it is."
             }
             None => COUNTED,
-            Some(encoder) if encoder.is_decoder && !model.family.modules().encoder.trains => COUNTED,
+            Some(_) if !model.family.modules().encoder.trains => COUNTED,
             Some(encoder) if encoder.is_decoder => {
                 "This decoder is made of an encoder's modules. Serving it is not modelled here; training it is."
             }

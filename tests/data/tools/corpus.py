@@ -4,11 +4,14 @@
 
 One line for each file whose kind transformers knows: `text` counts the class for causal language modelling of its part for text,
 `whole` the class of the whole model (its towers included), `left_out` each part of the whole model that is not in the text part.
-A file that transformers cannot read, or has no such class for, gets a line with `problem` alone.
+Encoders of sound and of images are counted by the class that the file names; kinds that flash-linear-attention builds, by its classes, where
+it is installed (`fla_counts.py`). A file that neither can read gets a line with `problem` alone.
 """
 
+import importlib.util
 import json
 import pathlib
+import subprocess
 import sys
 
 import torch
@@ -95,12 +98,29 @@ def children(module):
     return {name: size for name, size in parts.items() if size}
 
 
+# Kinds that read no text, or compare texts with images.
+ENCODERS = ("wav2vec2", "hubert", "wavlm", "vit", "deit", "siglip", "clip")
+
+
+def of_encoder(named, config):
+    """Counts of the class that the file names: of one with two towers, that for text is the text part."""
+    with torch.device("meta"):
+        model = getattr(transformers, named)(config)
+    whole = count(model)
+    text = count(model.text_model) if hasattr(model, "text_model") else whole
+    left_out = {"vision_model": count(model.vision_model), "others": whole - text - count(model.vision_model)} if text < whole else {}
+    return {"text": text, "text_class": named, "whole": whole, "whole_class": named, "left_out": left_out}
+
+
 def line(path):
     row = {"file": path.name}
     try:
         found = keys(path)
         config = config_of(found)
         row["model_type"] = config.model_type
+        named = (found.get("architectures") or [""])[0]
+        if config.model_type in ENCODERS and hasattr(transformers, named):
+            return dict(row, **of_encoder(named, config))
         # Of a model that hears, sees and speaks, the part that thinks is a model of its own.
         config = getattr(config, "thinker_config", config)
         named = (found.get("architectures") or [""])[0]
@@ -108,7 +128,8 @@ def line(path):
             with torch.device("meta"):
                 text = count(getattr(transformers, named)(config))
             return dict(row, text=text, text_class=named)
-        if getattr(config, "is_encoder_decoder", False) and hasattr(transformers, (found.get("architectures") or [""])[0]):
+        sees = hasattr(config, "vision_config")
+        if getattr(config, "is_encoder_decoder", False) and hasattr(transformers, (found.get("architectures") or [""])[0]) and not sees:
             # A class without a head is counted with the one for text.
             name = found["architectures"][0].replace("BartModel", "BartForConditionalGeneration")
             with torch.device("meta"):
@@ -134,6 +155,9 @@ def line(path):
                     continue
                 row["whole"], row["whole_class"] = count(whole), type(whole).__name__
                 row["left_out"] = children(whole)
+                if sees and getattr(config, "is_encoder_decoder", False):
+                    # The part for text has an encoder, which its class for causal language modelling leaves out.
+                    row["text"], row["text_class"] = row["whole"] - sum(row["left_out"].values()), row["whole_class"]
                 if text is None and (hasattr(getattr(whole, "model", None), "language_model") or hasattr(whole, "visual")):
                     # These parts for text have no class of their own for causal language modelling.
                     row["text"] = row["whole"] - sum(row["left_out"].values())
@@ -143,6 +167,11 @@ def line(path):
                 break
     except Exception as problem:
         row["problem"] = f"{type(problem).__name__}: {str(problem)[:160]}"
+        if "transformers knows no" in str(problem) and importlib.util.find_spec("fla"):
+            # In a process of its own: its classes take the places of some of transformers'.
+            tool = [sys.executable, pathlib.Path(__file__).parent / "fla_counts.py", path]
+            counted = subprocess.run(tool, capture_output=True, text=True).stdout
+            return json.loads(counted) if counted.strip() else row
     return row
 
 

@@ -74,7 +74,11 @@ const FILES: [(&str, &str, &[&str]); 9] = [
         "Nemotron-H · 31.6 B",
         &["Not loaded, as the library's class has none: layers"],
     ),
-    ("corpus/google__gemma-4-26B-A4B.json", "Gemma 4 · 25.2 B", &["Left out: the vision tower"]),
+    (
+        "corpus/google__gemma-4-26B-A4B.json",
+        "Gemma 4 · 25.8 B",
+        &["Texts alone: the vision tower and its projector lie in memory"],
+    ),
     ("corpus/XiaomiMiMo__MiMo-V2-Flash.json", "MiMo-V2-Flash · 309 B", &["Not loaded, as the library's class has none: layers"]),
     (
         "corpus/nvidia__DeepSeek-V3.2-NVFP4.json",
@@ -174,7 +178,7 @@ fn no_real_file_takes_the_name_of_a_row_that_it_is_not() {
         assert_eq!(guessed, refused, "{}", path.display());
         assert_eq!(decode(&encode(&scenario)).scenario, scenario, "{}", path.display());
     }
-    assert!(found[0] > 250 && found[1] > 1 && found[2] > 10, "{found:?}");
+    assert!(found[0] > 280 && found[1] + found[2] > 3, "{found:?}");
 }
 
 #[test]

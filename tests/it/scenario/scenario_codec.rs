@@ -625,6 +625,7 @@ fn a_hundred_thousand_fragments_do_no_harm() {
 ///
 /// `link` is the link, `failed` says that it cannot be used, `notices` how many sentences there are, `notice` one of them, `refused` the
 /// fields that the answer's card names,
+/// `parameters` how many the model has, `image tokens` what the images of a sequence become,
 /// `set`, `b.set`, `c.set` and `d.set` the fields that differ from their start (`-`: none), and every other line a field's key with its value.
 #[test]
 fn links_of_every_version_open() {
@@ -666,6 +667,19 @@ fn assert_line(decoded: &Decoded, key: &str, expected: &str, file: &Path) {
         }
         "compare" => assert_eq!((!decoded.compare.is_empty()).to_string(), expected, "{place}"),
         "scenarios" => assert_eq!((1 + decoded.compare.len()).to_string(), expected, "{place}"),
+        "parameters" => {
+            let parameters = headroom::ops::parameters_of(&side.model_config());
+            assert_eq!(parameters.to_string(), expected, "{place}");
+        }
+        "image tokens" => {
+            let facts = headroom::lessons::figure::Facts::of(side).unwrap_or_else(|problems| panic!("{place}: {problems:?}"));
+            let tokens = headroom::lessons::figure::Figure::find("image-tokens").and_then(|figure| (figure.of)(&facts));
+            assert_eq!(
+                tokens.and_then(headroom::lessons::figure::Amount::number).map(|tokens| tokens.to_string()).as_deref(),
+                Some(expected),
+                "{place}"
+            );
+        }
         "set" => {
             // Version 1 knew no other way than sizes by hand.
             let keys: Vec<_> = side.set_fields().filter(|id| *id != FieldId::Sizes).map(|id| field(id).key).collect();

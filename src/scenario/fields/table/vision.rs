@@ -353,4 +353,14 @@ fields! { $
     FurtherInput("further-config.input-size", "further_config.input_size", "Further part: bands of sound").whole(1..=SIZE).step(1).of_file(),
     /// Blocks of the vision tower that see the whole image, where the others see windows of it.
     VisionFull("vision-config.fullatt-block-indexes", "vision_config.fullatt_block_indexes", "Vision: blocks that see all").layers().of_file(),
+    /// Width of the first level of a tower whose levels each are twice as wide as the one before.
+    VisionLevels("vision-config.dim-embed", "vision_config.dim_embed", "Vision: hidden size").whole(1..=SIZE).step(64).of_file(),
+    /// Rows of the tables of positions along height and width.
+    VisionMostPlaces("vision-config.max-pos-embeddings", "vision_config.max_pos_embeddings", "Vision: rows of positions").whole(1..=SIZE).step(1).of_file(),
+    /// Rows of a table of positions along each side.
+    VisionPositionRows("vision-config.position-embedding-size", "vision_config.position_embedding_size", "Vision: rows of positions").whole(1..=SIZE).step(1).of_file(),
+    /// 1 where the model has a part for sound.
+    Hears("audio-config", "audio_config", "Part for sound").whole(0..=1).step(1).of_file(),
+    /// Width of what the part for sound gives.
+    FurtherProjected("further-config.output-proj-dims", "further_config.output_proj_dims", "Further part: output width").whole(1..=SIZE).step(1).of_file(),
 }
