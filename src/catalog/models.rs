@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::config::{
-    Encoder, HiddenAct, Hybrid, Indexer, LayerSet, Mixer, MixerKind, Mla, MlpKind, ModelConfig, Moe, Normalization, OtherHeads,
+    CachePart, CachePartKind, CacheParts, Encoder, HiddenAct, Hybrid, Indexer, LayerSet, Mixer, MixerKind, Mla, MlpKind, ModelConfig, Moe, Normalization, OtherHeads,
     PositionEmbedding, Source, Tower, TowerSizes, WeightFormat,
 };
 use crate::models::{named, projector, tower};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AttentionGate, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm, SharedBlocks, Source,
+    AttentionGate, CacheParts, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm, SharedBlocks, Source,
     Task, Tower,
 };
 
@@ -129,6 +129,8 @@ pub struct ModelConfig {
     pub source: Option<Source>,
     /// Blocks whose weights several layers share.
     pub shared: Option<SharedBlocks>,
+    /// The parts of its cache, where no other field tells them.
+    pub cache: CacheParts,
 }
 
 impl ModelConfig {
@@ -179,6 +181,7 @@ impl ModelConfig {
             tower: None,
             source: None,
             shared: None,
+            cache: CacheParts::NONE,
         }
     }
 

@@ -299,6 +299,9 @@ fn trainable(job: &Job, total: u64) -> u64 {
 fn kv_cache_per_token(job: &Job) -> Option<Bytes> {
     let Run::Serving(_) = job.run() else { return None };
     let with = ops::lowering(job);
+    if job.model().is_counted_and_served() {
+        return Some(ops::cache_of_token(&with));
+    }
     let one =
         ops::Lowering { context_length: 1, concurrent_sequences: 1, block_size: 1, shared_prefix: 0, source_length: 0, ..with };
     let cache = ops::cache(&one, 0..job.model().num_hidden_layers);

@@ -360,4 +360,6 @@ fields! { $
     KdaSafeGate("kda-safe-gate", "kda_safe_gate", "Decays within limits").flag().of_file(),
     /// Width of one head of attention.
     AttentionHeadDim("attention-head-dim", "attention_head_dim", "Head size").whole(1..=SIZE).step(8).of_file(),
+    /// The last inputs of layers that are kept.
+    MemLen("mem-len", "mem_len", "Tokens that layers remember").whole(1..=SIZE).step(1).optional().of_file(),
 }
