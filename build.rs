@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::config::{
-    Accelerator, CacheParts, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PeakRates,
-    PositionEmbedding, SharedBlocks, Source, Task, Tower, WeightFormat,
+    Accelerator, CacheParts, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization,
+    PeakRates, PositionEmbedding, SharedBlocks, Source, Task, Tower, WeightFormat,
 };
 use crate::units::Bytes;
 
@@ -160,7 +160,9 @@ struct Architecture {
     source: Option<Source>,
     #[serde(default)]
     shared: Option<SharedBlocks>,
-    /// Files alone say it.
+    /// Files alone say these.
+    #[serde(skip)]
+    chunks: bool,
     #[serde(skip)]
     cache: CacheParts,
     #[serde(default)]
@@ -378,7 +380,8 @@ fn with_name(text: &str, field: &str, name: &str) -> String {
 }
 
 fn model(row: &Model, shape: &Shape) -> String {
-    let mut config = format!("{:?}", shape.config).replace("Listed([", "Listed(Cow::Borrowed(&[")
+    let mut config = format!("{:?}", shape.config)
+        .replace("Listed([", "Listed(Cow::Borrowed(&[")
         .replace("CacheParts([", "CacheParts(Cow::Borrowed(&[")
         .replace("])", "]))");
     config = config.replace(" family: Family(", " family: named(");

@@ -34,6 +34,9 @@ pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
         OwnSizes::Languages => encoder.own[0] = languages(file)?,
         OwnSizes::DroppedTokens => encoder.own[0] = dropped(file)?,
     }
+    if let Some(keeps) = kind.keeps.filter(|_| is_decoder && config.cache.is_empty()) {
+        config.cache = CacheParts(keeps(config, &own, &|_, _| None).into());
+    }
     config.tie_word_embeddings &= !kind.modules.encoder.never_ties;
     if kind.modules.encoder.embedding == EmbeddedParts::WithEmbeddedDistances {
         encoder.own = distances(file, config)?;

@@ -59,7 +59,7 @@ impl RemarkKind {
             Self::Tf32 => "tf32",
             Self::Experts => "experts",
             Self::Kernels => "kernels",
-            Self::Counted => "counted",
+            Self::Counted => "parameters_alone",
             Self::NoEffect => "no_effect",
         }
     }

@@ -83,6 +83,7 @@ fn sizes(config: &ModelConfig) -> String {
         Some(source) => format!("{sizes}&{SOURCE}={}", words_of_source(source)),
         None => sizes,
     };
+    let sizes = if config.chunks { format!("{sizes}&{CHUNKS}=1") } else { sizes };
     let sizes = if config.cache.is_empty() { sizes } else { format!("{sizes}&{CACHE}={}", words_of_cache(&config.cache)) };
     match config.shared {
         Some(SharedBlocks { count, adapter_rank, adapts_attention }) => {
@@ -91,6 +92,9 @@ fn sizes(config: &ModelConfig) -> String {
         None => sizes,
     }
 }
+
+/// The key of layers that see chunks of a text, likewise.
+const CHUNKS: &str = "chunks";
 
 /// The key of a cache's parts, likewise.
 const CACHE: &str = "cache";
@@ -248,6 +252,7 @@ fn shape(text: &str) -> ModelConfig {
         task: read_task(text),
         shared: read_shared(text),
         cache: read_cache(text),
+        chunks: text.split('&').any(|pair| pair.strip_prefix(CHUNKS) == Some("=1")),
         ..by_hand.config_of_sizes()
     }
 }

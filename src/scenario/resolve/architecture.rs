@@ -94,6 +94,7 @@ impl Scenario {
             source: None,
             shared: None,
             cache: CacheParts::NONE,
+            chunks: false,
             hybrid: self.hybrid(),
         }
     }

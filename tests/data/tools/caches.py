@@ -1,4 +1,5 @@
-"""Bytes that transformers' own caches hold of small models in bf16 whose parameters are counted alone: rows of truth/caches.jsonl.
+"""Bytes that transformers' own caches hold of small models in bf16: decoders whose parameters are counted alone, whose
+layers see chunks, or that are made of an encoder's modules: rows of truth/caches.jsonl.
 
 One row a model: its file, sequences, and for each number of tokens the bytes that `past_key_values` holds once they are read. A layer that
 slides lets its oldest token go before it returns; the bytes are those of the step itself, which sees a whole window (needs torch and
@@ -21,6 +22,7 @@ T = dict(pad_token_id=0, bos_token_id=1, eos_token_id=2)
 E = dict(n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=32)
 MLA = dict(q_lora_rank=32, kv_lora_rank=24, qk_rope_head_dim=8, qk_nope_head_dim=16, v_head_dim=12)
 INDEX = dict(index_n_heads=2, index_head_dim=16)
+B = dict(hidden_size=64, intermediate_size=128, num_hidden_layers=3, num_attention_heads=4, vocab_size=128, max_position_embeddings=64)
 SEQUENCES = 2
 # Kind, its keys, tokens.
 CASES = [
@@ -42,7 +44,13 @@ CASES = [
     ("moshi", dict(S, **T, head_dim=16), [16, 48]),
     ("gpt_neox_japanese", dict(S, **T, intermediate_multiple_size=2), [16, 48]),
     ("muse_spark_text", dict(S, **T, num_hidden_layers=5, head_dim=16, sliding_window=32, num_local_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, moe_hidden_size=32), [16, 48]),
+    ("llama4_text", dict(S, **T, head_dim=16, num_local_experts=2, intermediate_size_mlp=128, attention_chunk_size=32), [16, 48]),
+    ("llama4_text", dict(S, **T, head_dim=16, num_local_experts=2, intermediate_size_mlp=128, attention_chunk_size=32, no_rope_layers=[0, 1, 1, 1]), [16, 48]),
     ("xlnet", dict(d_model=64, n_layer=3, n_head=4, d_inner=128, vocab_size=128), [16, 48]),
+    *[(kind, dict(B, is_decoder=True, **keys), [16, 48]) for kind, keys in (
+        ("bert", {}), ("bert-generation", {}), ("big_bird", dict(attention_type="original_full")), ("camembert", {}), ("data2vec-text", {}), ("electra", dict(embedding_size=32)),
+        ("ernie", {}), ("megatron-bert", {}), ("rembert", dict(input_embedding_size=32, output_embedding_size=32)), ("roberta", {}), ("roberta-prelayernorm", {}), ("roc_bert", dict(pronunciation_vocab_size=20, shape_vocab_size=20, pronunciation_embed_dim=8, shape_embed_dim=8)),
+        ("roformer", {}), ("xlm-roberta", {}), ("xlm-roberta-xl", {}), ("xmod", dict(default_language="en_XX")))],
 ]
 
 
