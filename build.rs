@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::config::{
-    Accelerator, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization, PeakRates,
-    PositionEmbedding, SharedBlocks, Source, Task, Tower, WeightFormat,
+    Accelerator, CacheParts, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization,
+    PeakRates, PositionEmbedding, SharedBlocks, Source, Task, Tower, WeightFormat,
 };
 use crate::units::Bytes;
 
@@ -49,7 +49,8 @@ mod stacks;
 mod units;
 
 /// Fields whose value is an enum, with its name: `Debug` prints the variant alone.
-const ENUMS: [(&str, &str); 10] = [
+const ENUMS: [(&str, &str); 11] = [
+    ("part", "CachePartKind"),
     ("normalization", "Normalization"),
     ("mlp", "MlpKind"),
     ("position_embedding", "PositionEmbedding"),
@@ -159,6 +160,11 @@ struct Architecture {
     source: Option<Source>,
     #[serde(default)]
     shared: Option<SharedBlocks>,
+    /// Files alone say these.
+    #[serde(skip)]
+    chunks: bool,
+    #[serde(skip)]
+    cache: CacheParts,
     #[serde(default)]
     hybrid: Option<Hybrid>,
 }
@@ -378,7 +384,10 @@ fn with_name(text: &str, field: &str, name: &str) -> String {
 }
 
 fn model(row: &Model, shape: &Shape) -> String {
-    let mut config = format!("{:?}", shape.config).replace("Listed([", "Listed(Cow::Borrowed(&[").replace("])", "]))");
+    let mut config = format!("{:?}", shape.config)
+        .replace("Listed([", "Listed(Cow::Borrowed(&[")
+        .replace("CacheParts([", "CacheParts(Cow::Borrowed(&[")
+        .replace("])", "]))");
     config = config.replace(" family: Family(", " family: named(");
     for (field, name) in ENUMS {
         config = with_name(&config, field, name);

@@ -220,6 +220,9 @@ pub fn unknown(scenario: &Scenario, timing: &Timing) -> Option<String> {
             format!("No time and cost: no rate of {name} for matrix products in so few bits is known. Choose another format.")
         }
         Unknown::Encoder => "No time and cost: the time of serving an encoder beside its decoder, and of an encoder of sound, is not modelled yet.".to_owned(),
+        Unknown::Counted => {
+            "No time and cost: of this model's attention the parameters and the cache are known, and not its work.".to_owned()
+        }
         Unknown::Images => {
             "No time and cost: the time of a vision tower is not modelled yet. Set “Images per sequence” to 0 for that of texts alone.".to_owned()
         }

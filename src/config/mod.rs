@@ -3,6 +3,7 @@
 //! Architecture fields carry Hugging Face `config.json` keys, parallelism carries Megatron-LM's words, sharding DeepSpeed's and
 //! PyTorch's. A [`Job`] joins them; estimates of a job cannot fail.
 
+mod cache;
 mod encoder;
 mod family;
 mod float8;
@@ -28,6 +29,7 @@ mod tiles;
 mod tower;
 mod tuning;
 
+pub use cache::{CachePart, CachePartKind, CacheParts};
 pub use encoder::{
     AddedParts, EmbeddedParts, Encoder, EncoderModules, Extent, Further, HeadWidth, OWN_SIZES, PositionBuffers, TokenMask,
 };

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AttentionGate, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm, SharedBlocks, Source,
-    Task, Tower,
+    AttentionGate, CacheParts, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm,
+    SharedBlocks, Source, Task, Tower,
 };
 
 /// The normalisation layer.
@@ -97,6 +97,8 @@ pub struct ModelConfig {
     pub sliding_window: Option<u64>,
     /// Which layers look back on `sliding_window` tokens only.
     pub sliding_layers: LayerSet,
+    /// Their tokens see those before them in a chunk of so many, rather than so many before them (`attention_chunk_size`).
+    pub chunks: bool,
     /// Experts in place of the feed-forward layer.
     pub moe: Option<Moe>,
     /// Latent attention in place of the query, key and value projections.
@@ -129,6 +131,8 @@ pub struct ModelConfig {
     pub source: Option<Source>,
     /// Blocks whose weights several layers share.
     pub shared: Option<SharedBlocks>,
+    /// The parts of its cache, where no other field tells them.
+    pub cache: CacheParts,
 }
 
 impl ModelConfig {
@@ -163,6 +167,7 @@ impl ModelConfig {
             rotary_dim: None,
             sliding_window: None,
             sliding_layers: LayerSet::None,
+            chunks: false,
             moe: None,
             mla: None,
             parallel_residual: false,
@@ -179,6 +184,7 @@ impl ModelConfig {
             tower: None,
             source: None,
             shared: None,
+            cache: CacheParts::NONE,
         }
     }
 
@@ -260,6 +266,17 @@ impl ModelConfig {
             Some(window) if self.sliding_layers.contains(layer) => tokens.min(window),
             _ => tokens,
         }
+    }
+
+    /// Pairs of a query and a key in a text of so many tokens of a layer that slides: each token sees itself and those before it in its
+    /// window, or in its chunk.
+    pub fn pairs_of_sliding(&self, tokens: u64) -> u64 {
+        let triangle = |tokens: u64| tokens.saturating_mul(tokens.saturating_add(1)) / 2;
+        let window = self.sliding_window.unwrap_or(tokens).clamp(1, tokens.max(1));
+        if self.chunks {
+            return (tokens / window).saturating_mul(triangle(window)).saturating_add(triangle(tokens % window));
+        }
+        tokens.saturating_mul(window).saturating_sub(triangle(window.saturating_sub(1)))
     }
 
     /// The experts of that layer, if it has any.

@@ -40,10 +40,18 @@ impl ModelConfig {
         self.source.filter(|source| source.layers > 0)
     }
 
-    /// True for a model that serving is modelled for: no encoder alone, and none whose parameters are counted alone.
+    /// True for a model that serving is modelled for: no encoder alone, and of those whose parameters are counted alone the ones whose
+    /// cache is told.
     pub fn is_served(&self) -> bool {
-        let is_counted = self.source.is_some() && !self.family.modules().encoder.trains;
-        self.encoder.is_none() && self.task.is_none() && !is_counted
+        let trains = self.family.modules().encoder.trains;
+        let is_counted = self.source.is_some() && !trains;
+        let is_decoder = self.encoder.is_none_or(|encoder| encoder.is_decoder && (trains || self.is_counted_and_served()));
+        is_decoder && self.task.is_none() && !is_counted
+    }
+
+    /// True for a model whose parameters are counted alone and whose cache is told beside them.
+    pub fn is_counted_and_served(&self) -> bool {
+        !self.cache.is_empty()
     }
 
     /// True for a block of the encoder beside a decoder.

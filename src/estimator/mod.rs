@@ -304,6 +304,9 @@ fn trainable(job: &Job, total: u64) -> u64 {
 /// keep a state, what a second token adds.
 fn kv_cache_per_token(job: &Job) -> Option<Bytes> {
     let Run::Serving(_) = job.run() else { return None };
+    if job.model().is_counted_and_served() {
+        return Some(ops::cache_of_token(&ops::lowering(job)));
+    }
     let cached = |context_length| -> Bytes {
         let with = ops::Lowering {
             context_length,

@@ -3,7 +3,7 @@
 use super::ledger::{Certainty, LineItem, MemoryKind};
 use super::served;
 use super::stage::Stage;
-use crate::config::{Job, Run, ServingRun};
+use crate::config::{CachePart, Job, Run, ServingRun};
 use crate::engines::CacheMemory;
 use crate::ops;
 use crate::sources::{self, Source};
@@ -105,8 +105,11 @@ pub(super) fn room(job: &Job, stage: &Stage, lines: &[LineItem]) -> Option<Cache
     };
     let model = job.model();
     let first = model.visible(stage.first, context);
-    let alike =
-        model.mixer().is_none() && model.beside().is_none() && stage.range().all(|layer| model.visible(layer, context) == first);
+    let grows = model.cache.0.iter().all(CachePart::grows);
+    let alike = grows
+        && model.mixer().is_none()
+        && model.beside().is_none()
+        && stage.range().all(|layer| model.visible(layer, context) == first);
     let block_size = run.block();
     let blocks = alike.then(|| {
         let with = ops::lowering(job);

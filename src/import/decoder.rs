@@ -84,6 +84,7 @@ pub(super) fn decoder(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<ModelC
         hidden_act: activation(file, kind)?,
         rotary_dim,
         sliding_window,
+        chunks: kind.chunks && sliding_window.is_some(),
         sliding_layers,
         moe,
         mla,
@@ -149,6 +150,7 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
 /// Layers with a window; of kinds with states, `layer_types` says which layers have these instead.
 fn windows(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> Result<(Option<u64>, LayerSet), ImportError> {
     match kind.window {
+        Window::None if kind.chunks => super::chunks::chunks(file, layers),
         Window::None if kind.states.is_some() => Ok((None, LayerSet::None)),
         Window::Around { period, window } => layers::around(file, layers, [period, window]),
         _ => layers::sliding(file, kind, layers),

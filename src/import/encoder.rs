@@ -7,7 +7,7 @@ use super::ImportError;
 use super::reader::{MAX_POSITIONS, MAX_SIZE, Reader, whole};
 use super::said;
 use super::value::Value;
-use crate::config::{EmbeddedParts, Encoder, ModelConfig, OWN_SIZES};
+use crate::config::{CacheParts, EmbeddedParts, Encoder, ModelConfig, OWN_SIZES};
 use crate::models::{COUNTED_SIZES, FamilySpec, OwnSizes, Rest};
 
 /// The facts that encoders alone have.
@@ -24,7 +24,8 @@ pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
     match kind.own_rule {
         OwnSizes::Stated => {}
         OwnSizes::Rest(rest) | OwnSizes::RestOfFile(rest) => {
-            let parameters = counted_alone(file, kind, rest, config, &own)?;
+            let (parameters, cache) = counted_alone(file, kind, rest, config, &own)?;
+            config.cache = cache;
             if let Some(last) = encoder.own.last_mut() {
                 *last = parameters;
             }
@@ -34,6 +35,9 @@ pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
         OwnSizes::Languages => encoder.own[0] = languages(file)?,
         OwnSizes::DroppedTokens => encoder.own[0] = dropped(file)?,
     }
+    if let Some(keeps) = kind.keeps.filter(|_| is_decoder && config.cache.is_empty()) {
+        config.cache = CacheParts(keeps(config, &own, &|_, _| None).into());
+    }
     config.tie_word_embeddings &= !kind.modules.encoder.never_ties;
     if kind.modules.encoder.embedding == EmbeddedParts::WithEmbeddedDistances {
         encoder.own = distances(file, config)?;
@@ -42,18 +46,18 @@ pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
     Ok(())
 }
 
-/// Parameters beside those of the layers that are put together.
+/// Parameters beside those of the layers that are put together, and the parts of the cache where the kind tells them.
 fn counted_alone(
     file: &mut Reader<'_>,
     kind: &FamilySpec,
     rest: Rest,
     config: &ModelConfig,
     own: &[u64; COUNTED_SIZES],
-) -> Result<u64, ImportError> {
+) -> Result<(u64, CacheParts), ImportError> {
     const KEY: &str = "further_parameters";
     let of_file = matches!(kind.own_rule, OwnSizes::RestOfFile(_));
     if of_file && file.peek(KEY).is_some() {
-        return file.size_or(&[KEY], u64::MAX, 0);
+        return Ok((file.size_or(&[KEY], u64::MAX, 0)?, CacheParts::NONE));
     }
     let (keys, layers) = (file.keys(), usize::try_from(config.num_hidden_layers).unwrap_or(usize::MAX));
     let seen = RefCell::new(BTreeSet::new());
@@ -62,6 +66,8 @@ fn counted_alone(
         said::said(keys, layers, key, word)
     };
     let parameters = rest(config, own, &said);
+    let parts = kind.keeps.map_or_else(Vec::new, |keeps| keeps(config, own, &said));
+    let cache = CacheParts(parts.into_iter().filter(|part| part.layers > 0 && part.width > 0).collect());
     file.done_with(&["layer_types", "indexer_types"]);
     layers_by_rate(file, kind, layers);
     if of_file {
@@ -69,7 +75,7 @@ fn counted_alone(
         file.without_effect(&seen.iter().map(String::as_str).collect::<Vec<_>>());
         file.asks(KEY, Value::Whole(parameters), true);
     }
-    Ok(parameters)
+    Ok((parameters, cache))
 }
 
 /// Rates of compression as words of layers, by which links hold them.

@@ -29,13 +29,6 @@ pub(super) fn sliding(file: &mut Reader<'_>, kind: &FamilySpec, layers: u64) -> 
         file.asks("use_sliding_window", Value::Bool(used), file.has("use_sliding_window"));
         file.done_with(&["use_sliding_window", "max_window_layers"]);
     }
-    if kind.chunks && listed.is_some() {
-        file.without_effect(&["attention_chunk_size", "no_rope_layers", "no_rope_layer_interval"]);
-    }
-    if kind.chunks && listed.is_none() && !(file.has("attention_chunk_size") && file.peek("attention_chunk_size").is_none()) {
-        file.done_with(&["attention_chunk_size", "no_rope_layers", "no_rope_layer_interval"]);
-        file.upper_bound("attention_chunk_size", &"chunked_attention", CHUNKS);
-    }
     let default = match kind.window {
         Window::None | Window::Around { .. } => return Ok(NO_LAYERS),
         Window::AllIfUsed | Window::FromIfUsed if !used => {

@@ -5,6 +5,7 @@
 //! is lenient about the notation (comments, trailing commas, `Infinity`) and strict about the meaning.
 
 mod address;
+mod chunks;
 mod decoder;
 mod encoder;
 mod error;

@@ -1,7 +1,7 @@
 //! Parameters of parts that several kinds have, for kinds of which these are counted alone.
 
 use super::keys::COUNTED_SIZES;
-use crate::config::ModelConfig;
+use crate::config::{CachePart, CachePartKind, ModelConfig};
 
 /// Sizes of a family's own.
 pub(super) type Own = [u64; COUNTED_SIZES];
@@ -55,4 +55,30 @@ pub(super) fn indexer(model: &Counted, [heads, width]: [u64; 2]) -> u64 {
 /// Attention to the text, and to what an encoder made.
 pub(super) fn attention_twice(model: &Counted, _: &Own, _: Said<'_>) -> u64 {
     2 * model.num_hidden_layers * attention(model)
+}
+
+/// Keys and values of all layers, by heads; of those of layers that slide no more than a window.
+pub(super) fn keeps_heads(model: &Counted, _: &Own, _: Said<'_>) -> Vec<CachePart> {
+    let slides = |layer: &u64| model.sliding_window.is_some() && model.sliding_layers.contains(*layer);
+    let sliding = (0..model.num_hidden_layers).filter(slides).map(|_| 1).sum::<u64>();
+    let shape = [model.num_key_value_heads, model.head_dim];
+    let whole = keys_and_values(model.num_hidden_layers - sliding, shape);
+    let window = model.sliding_window.unwrap_or(0);
+    whole.into_iter().chain(keys_and_values(sliding, shape).map(|part| part.within(window))).collect()
+}
+
+/// Keys and values of so many layers, of heads of that width.
+pub(super) fn keys_and_values(layers: u64, [heads, width]: [u64; 2]) -> [CachePart; 2] {
+    [CachePartKind::Keys, CachePartKind::Values].map(|part| CachePart::of(part, layers, width).heads(heads))
+}
+
+/// Latent vectors and rotated keys of so many layers each.
+pub(super) fn latents(model: &Counted, layers: u64, rotating: u64) -> [CachePart; 2] {
+    let (rank, rotated) = model.mla.map_or((0, 0), |mla| (mla.kv_lora_rank, mla.qk_rope_head_dim));
+    [CachePart::of(CachePartKind::Latents, layers, rank), CachePart::of(CachePartKind::RotatedKeys, rotating, rotated)]
+}
+
+/// Keys of indexers in so many layers.
+pub(super) const fn index_keys(layers: u64, width: u64) -> CachePart {
+    CachePart::of(CachePartKind::IndexKeys, layers, width)
 }

@@ -1,6 +1,6 @@
 //! How files state what only some families have: key/value heads, inner widths, states, layers with other heads.
 
-use crate::config::{MixerKind, ModelConfig};
+use crate::config::{CachePart, MixerKind, ModelConfig};
 
 /// A size of a file, with the library's default.
 pub(crate) type Key = (&'static str, u64);
@@ -116,6 +116,9 @@ pub(crate) const COUNTED_SIZES: usize = 32;
 /// The number of parameters beside embedding, head, norms and feed-forward layers: of an architecture, the sizes of its own, and what the
 /// file says under a key (`import/said.rs` lists what can be asked).
 pub(crate) type Rest = fn(&ModelConfig, &[u64; COUNTED_SIZES], &dyn Fn(&str, &str) -> Option<u64>) -> u64;
+
+/// The parts of a cache, of what [`Rest`] is told.
+pub(crate) type Keeps = fn(&ModelConfig, &[u64; COUNTED_SIZES], &dyn Fn(&str, &str) -> Option<u64>) -> Vec<CachePart>;
 
 /// How files state the sizes that a family's own modules alone know.
 #[derive(Clone, Copy, Debug)]

@@ -10,9 +10,10 @@ pub(super) use super::spec::{
     Window,
 };
 pub(super) use crate::config::{
-    AddedParts, AttentionGate, BlockLayout, DenseFunction, Division, EmbeddedParts, EmbeddingScale, Encoder, EncoderModules,
-    ExpertModules, ExpertWeights, ExpertsRule, Extent, FamilyChoice, FeedForwardStyle, Further, GgufRules, HeadWidth, HiddenAct,
-    IndexRotation, LayersOfStates, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind, ModelConfig, Modules, NormStyle,
-    Normalization, PositionBuffers, PositionEmbedding, PositionIds, Projections, QueryKeyNorm, RotaryTables, RotationStyle,
-    RouterScores, RouterWeights, ShapeRule, SharedTurn, SinkStyle, StateProjections, TaskHeads, TensorPlan, TokenMask,
+    AddedParts, AttentionGate, BlockLayout, CachePart, CachePartKind, DenseFunction, Division, EmbeddedParts, EmbeddingScale,
+    Encoder, EncoderModules, ExpertModules, ExpertWeights, ExpertsRule, Extent, FamilyChoice, FeedForwardStyle, Further,
+    GgufRules, HeadWidth, HiddenAct, IndexRotation, LayersOfStates, LinearBiases, LinearStyle, Measured, MixerKind, MlpKind,
+    ModelConfig, Modules, NormStyle, Normalization, PositionBuffers, PositionEmbedding, PositionIds, Projections, QueryKeyNorm,
+    RotaryTables, RotationStyle, RouterScores, RouterWeights, ShapeRule, SharedTurn, SinkStyle, StateProjections, TaskHeads,
+    TensorPlan, TokenMask,
 };

@@ -2,7 +2,7 @@
 //! takes where it does not.
 
 use super::gguf::Gguf;
-use super::keys::{Heads, InnerWidth, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys, States, Ties};
+use super::keys::{Heads, InnerWidth, Keeps, KeyValueHeads, ManyStreams, OwnSizes, SourceKeys, States, Ties};
 use crate::config::{Encoder, Family, HiddenAct, MlpKind, Modules, Normalization, PositionEmbedding};
 
 /// Positions in a learned table of as many rows.
@@ -292,6 +292,8 @@ pub(crate) struct FamilySpec {
     pub own_groups: &'static [(&'static str, &'static [(&'static str, u64)])],
     /// How files state these sizes.
     pub own_rule: OwnSizes,
+    /// The parts of the cache of a kind whose parameters are counted alone; `None`: serving it is refused.
+    pub keeps: Option<Keeps>,
     /// Words of layers by the rates at which files say that they compress keys (`compress_ratios`).
     pub layers_by_rate: &'static [(u64, &'static str)],
     pub experts: Option<Experts>,
@@ -404,6 +406,7 @@ impl FamilySpec {
         own_sizes: &[],
         own_groups: &[],
         own_rule: OwnSizes::Stated,
+        keeps: None,
         layers_by_rate: &[],
         experts: None,
         latent: None,

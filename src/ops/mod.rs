@@ -29,7 +29,7 @@ mod tensor;
 pub mod work;
 
 pub use builder::Lowering;
-pub use cache::{Cache, cache};
+pub use cache::{Cache, cache, cache_of_token};
 pub(crate) use played::{Played, played};
 pub(crate) use record::trainable;
 pub use tensor::{Dim, EMBEDDING, EXPERTS_OF_RANK, Kept, Op, Role, Shape, Split, Tensor};

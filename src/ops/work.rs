@@ -194,7 +194,8 @@ fn pairs(model: &ModelConfig, full: u64) -> u64 {
     let layers = model.num_hidden_layers.max(1);
     let sliding = (0..layers).filter(|layer| model.sliding_layers.contains(*layer)).count();
     let sliding = u64::try_from(sliding).unwrap_or(layers);
-    (triangle(window).saturating_mul(sliding).saturating_add(all.saturating_mul(layers.saturating_sub(sliding)))) / layers
+    let near = if causal { model.pairs_of_sliding(full) } else { triangle(window) };
+    (near.saturating_mul(sliding).saturating_add(all.saturating_mul(layers.saturating_sub(sliding)))) / layers
 }
 
 /// Pairs of query and key that one head sees in a sequence of that length, and the tokens of a text: whole texts, and the part of one

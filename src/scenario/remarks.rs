@@ -34,6 +34,8 @@ pub enum RemarkKind {
     Experts,
     /// Kernels of other packages would take the place of what is counted.
     Kernels,
+    /// Parameters and cache of the model are known, and not how it works.
+    Counted,
     /// Keys were set that the model's family does not look at.
     NoEffect,
 }
@@ -57,6 +59,7 @@ impl RemarkKind {
             Self::Tf32 => "tf32",
             Self::Experts => "experts",
             Self::Kernels => "kernels",
+            Self::Counted => "parameters_alone",
             Self::NoEffect => "no_effect",
         }
     }
@@ -79,6 +82,7 @@ impl Scenario {
             None => Remark { kind: RemarkKind::NoImages, text: if tower.hears() { NO_SOUND } else { NO_IMAGES }.to_owned() },
         });
         let kernels = self.kernels_of_states().into_iter().chain(self.rounded_products()).chain(self.experts_beside_packed());
+        let kernels = kernels.chain(self.counted_and_served());
         said.into_iter().chain(left_out).chain(no_images).chain(kernels).chain(idle).collect()
     }
 
@@ -87,6 +91,12 @@ impl Scenario {
         let is_packed = self.mode() == Mode::Tune && self.get(FieldId::Method) == Value::Choice("qlora");
         self.shape().moe.as_ref().filter(|_| is_packed)?;
         Some(Remark { kind: RemarkKind::Experts, text: EXPERTS_IN_16_BITS.to_owned() })
+    }
+
+    /// Of a model that is counted and served, what a rank holds and works with is not known in all detail.
+    fn counted_and_served(&self) -> Option<Remark> {
+        let serves = self.mode() == Mode::Serve && self.shape().is_counted_and_served();
+        serves.then(|| Remark { kind: RemarkKind::Counted, text: COUNTED_AND_SERVED.to_owned() })
     }
 
     /// PyTorch multiplies fp32 in full unless it is asked to round, which takes several times as long.
@@ -167,6 +177,11 @@ impl Scenario {
 /// The remark about experts under QLoRA.
 const EXPERTS_IN_16_BITS: &str = "The experts stay in 16 bits: transformers 5 keeps all experts of a layer in one parameter, and \
                                   bitsandbytes packs linear layers alone.";
+
+/// The remark about a model whose parameters are counted alone, and whose cache is told.
+const COUNTED_AND_SERVED: &str = "Weights and cache are those of transformers. What attention works with while a prompt is read is not counted. \
+                                  Of its weights every tensor rank is taken to hold all, which is an upper bound; stages are taken to have \
+                                  equal parts of the cache.";
 
 /// The remark about a model with a vision tower.
 const NO_IMAGES: &str = "Texts alone: the vision tower and its projector lie in memory, and no image is counted. An image's tokens, \

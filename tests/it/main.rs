@@ -15,6 +15,7 @@ mod snapshot;
 
 /// Reading a model: the catalog, pasted files, and layers of several kinds.
 mod models {
+    mod caches;
     mod catalog;
     mod catalog_queries;
     mod checkpoint;

@@ -153,16 +153,19 @@ impl Pace {
     /// Pairs of a query and a key that tokens from `from` to `to` of one sequence look at, over all layers.
     fn pairs(&self, from: f64, to: f64) -> f64 {
         let model = self.job.model();
+        let chunks = model.chunks;
         let below = |window: f64, tokens: f64| {
-            let within = tokens.min(window);
-            within * within / 2.0 + (tokens - within) * window
+            let within = if chunks { tokens % window } else { tokens.min(window) };
+            let seen = if chunks { window / 2.0 } else { window };
+            within * within / 2.0 + (tokens - within) * seen
         };
         let of = |window: f64| below(window, to) - below(window, from);
+        let all = (to * to - from * from) / 2.0;
         let layers = model.num_hidden_layers;
         let sliding = (0..layers).filter(|layer| model.sliding_layers.contains(*layer)).count();
         let sliding = model.sliding_window.map_or(0, |_| u64::try_from(sliding).unwrap_or(u64::MAX));
         let window = to_f64(model.sliding_window.unwrap_or(u64::MAX));
-        to_f64(layers.saturating_sub(sliding)) * of(f64::MAX) + to_f64(sliding) * of(window)
+        to_f64(layers.saturating_sub(sliding)) * all + to_f64(sliding) * of(window)
     }
 
     /// Seconds of so many tokens of a prompt without attention's core.

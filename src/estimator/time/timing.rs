@@ -34,6 +34,8 @@ pub enum Unknown {
     Encoder,
     /// The time of a vision tower that sees images.
     Images,
+    /// The time of layers whose parameters are counted alone.
+    Counted,
 }
 
 /// The time of a job, of which the estimate is known; what is missing where it cannot be told.
@@ -54,6 +56,9 @@ pub fn timing(job: &Job, estimate: &Estimate) -> Timing {
 pub(super) fn other_lengths(job: &Job) -> Option<Unknown> {
     let sees = job.training().is_some_and(|run| run.images.per_sequence > 0);
     let model = job.model();
+    if model.is_counted_and_served() {
+        return Some(Unknown::Counted);
+    }
     // A step of modules that are played has both sides; convolutions of frames have no rate, and serving goes through the encoder once.
     let plays = job.training().is_some_and(|run| run.stack.is_played()) && model.only_source().is_none();
     let untold = model.beside().is_some() && !plays;

@@ -12,6 +12,12 @@ fn rest(model: &Counted, [gate, heads, width, ..]: &Own, _: Said<'_>) -> u64 {
     model.num_hidden_layers * (latent_attention(model) + gated + indexer(model, [*heads, *width])) + gates
 }
 
+/// Latent vectors, rotated keys, and the keys of an indexer in every layer.
+fn keeps(model: &Counted, [_, _, width, ..]: &Own, _: Said<'_>) -> Vec<CachePart> {
+    let layers = model.num_hidden_layers;
+    latents(model, layers, layers).into_iter().chain([index_keys(layers, *width)]).collect()
+}
+
 /// `axk2`.
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["axk2"],
@@ -24,6 +30,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
+    keeps: Some(keeps),
     own_sizes: &[("gated_norm_rank", 16), ("index_n_heads", 16), ("index_head_dim", 128)],
     not_looked_at: &["layer_types", "index_topk", "head_dim", "qk_head_dim"],
     sizes: Sizes::of([2048, 5120], 48, 32, 163_840, 131_072),

@@ -18,5 +18,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     act: HiddenAct::GeluNew,
     not_looked_at: &["attention_type", "block_size"],
     only: &[Only::else_refused("use_bias", &["true"], "projections without biases")],
+    keeps: Some(keeps_heads),
     ..super::bert::FAMILY
 };

@@ -10,6 +10,13 @@ fn rest(model: &Counted, [segments, prompts, length, buckets, head, ..]: &Own, _
     model.num_hidden_layers * 4 * h * a * head + tables
 }
 
+/// Keys and values of the text and of the learned prompt before it.
+fn keeps(model: &Counted, [_, _, length, _, head, ..]: &Own, _: Said<'_>) -> Vec<CachePart> {
+    let (layers, heads) = (model.num_hidden_layers, model.num_attention_heads);
+    let of_prompt = keys_and_values(layers, [heads, length * head]).map(CachePart::once);
+    keys_and_values(layers, [heads, *head]).into_iter().chain(of_prompt).collect()
+}
+
 /// `cpmant`.
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["cpmant"],
@@ -23,6 +30,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
+    keeps: Some(keeps),
     key_value_heads: KeyValueHeads::AsQueryHeads,
     inner: InnerWidth::Stated(&["intermediate_size", "dim_ff"]),
     own_sizes: &[

@@ -13,13 +13,18 @@ fn compressed(model: &Counted, said: Said<'_>) -> [u64; 2] {
     [listed[0].unwrap_or(choose), listed[1].unwrap_or(model.num_hidden_layers - choose)]
 }
 
+/// How many tokens either sort makes one key of.
+fn rates(said: Said<'_>) -> [u64; 2] {
+    COMPRESSED.map(|(word, rate)| said("compress_rates", word).or_else(|| rate.parse().ok()).unwrap_or(0))
+}
+
 /// Attention with sinks, compressors, indexers, and what mixes the streams: before each half, and behind the last layer.
 fn rest(model: &Counted, [rank, groups, narrow, heads, width, streams, ..]: &Own, said: Said<'_>) -> u64 {
     let (h, a, d) = (model.hidden_size, model.num_attention_heads, model.head_dim);
     let queries = h * rank + rank + rank * a * d;
     let output = a * d * narrow + groups * narrow * h;
     let compressor = |rate: u64, width: u64| 2 * h * width + rate * width;
-    let [near, far] = COMPRESSED.map(|(word, rate)| said("compress_rates", word).or_else(|| rate.parse().ok()).unwrap_or(0));
+    let [near, far] = rates(said);
     let index = compressor(near, 2 * width) + width + rank * heads * width + h * heads;
     let [chosen, heavy] = compressed(model, said);
     let compressors = chosen * (compressor(near, 2 * d) + d + index) + heavy * (compressor(far, d) + d);
@@ -27,6 +32,25 @@ fn rest(model: &Counted, [rank, groups, narrow, heads, width, streams, ..]: &Own
     let mixing = mixed * streams * h + mixed + 3;
     let last = streams * streams * h + streams + 1;
     model.num_hidden_layers * (queries + h * d + d + output + a + 2 * mixing) + compressors + last
+}
+
+/// One key of each token of the window, which is the value too; compressed keys; tokens that wait to be compressed, with their gates; and
+/// what the next compressed key takes of the tokens before it (`DeepseekV4HCACache`, `DeepseekV4CSACache`).
+fn keeps(model: &Counted, own: &Own, said: Said<'_>) -> Vec<CachePart> {
+    let (d, index, window) = (model.head_dim, own[4], own[6]);
+    let ([near, far], [chosen, heavy]) = (rates(said), compressed(model, said));
+    let of = CachePart::of;
+    let overlap = of(CachePartKind::Waiting, chosen, near * (d + index)).once();
+    vec![
+        of(CachePartKind::Keys, model.num_hidden_layers, d).within(window),
+        of(CachePartKind::CompressedKeys, chosen, d).every(near),
+        of(CachePartKind::IndexKeys, chosen, index).every(near),
+        of(CachePartKind::Waiting, chosen, 4 * (d + index)).within(near.saturating_sub(1)),
+        overlap,
+        overlap.wide(),
+        of(CachePartKind::CompressedKeys, heavy, d).every(far),
+        of(CachePartKind::Waiting, heavy, 2 * d).within(far.saturating_sub(1)),
+    ]
 }
 
 /// `deepseek_v4`.
@@ -41,6 +65,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
+    keeps: Some(keeps),
     layers_by_rate: &[(0, "sliding_attention"), (4, "compressed_sparse_attention"), (128, "heavily_compressed_attention")],
     own_sizes: &[
         ("q_lora_rank", 1024),
@@ -49,6 +74,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         ("index_n_heads", 64),
         ("index_head_dim", 128),
         ("hc_mult", 4),
+        ("sliding_window", 128),
     ],
     not_looked_at: &[
         "layer_types",
@@ -56,7 +82,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
         "compress_ratios",
         "num_hash_layers",
         "index_topk",
-        "sliding_window",
         "qk_rope_head_dim",
         "qk_nope_head_dim",
         "n_group",

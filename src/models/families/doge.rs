@@ -18,6 +18,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules { model_type: "doge", choice: FamilyChoice { rank: 612, word: "doge", label: "Doge" }, ..Modules::COUNTED },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
+    keeps: Some(keeps_heads),
     only: &[Only::else_refused("is_moe", &["false"], "experts of one neuron each")],
     not_looked_at: &["num_experts", "num_experts_per_tok", "norm_topk_prob", "keep_window_size", "sliding_window"],
     sizes: Sizes::of([1024, 2048], 32, 8, 32_768, 2048),

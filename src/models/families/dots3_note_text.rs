@@ -23,12 +23,11 @@ fn attention(model: &Counted, heads: u64, mla: Mla) -> u64 {
     latent_attention(&of_layer) + mla.qk_rope_head_dim + model.hidden_size * heads
 }
 
-/// Attention of layers of either shape, and indexers.
-fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
-    let [index_heads, index_width, count, heads, rank, query_rank, nope, rope, value, ..] = *own;
-    let Some(mla) = model.mla else { return 0 };
-    let slide = sliding(model, said);
-    let other = or(count, slide).min(model.num_hidden_layers);
+/// How many layers have the other shape, their heads, and their latent attention.
+fn other(model: &Counted, own: &Own, said: Said<'_>) -> Option<(u64, u64, Mla)> {
+    let [_, _, _, count, heads, rank, query_rank, nope, rope, value, ..] = *own;
+    let mla = model.mla?;
+    let other = or(count, sliding(model, said)).min(model.num_hidden_layers);
     // A file without the group takes the library's sizes for them; of one with it, all that the group does not say is as elsewhere.
     let (heads, of_other) = if count == UNSTATED {
         (64, SLIDING)
@@ -42,9 +41,28 @@ fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
         };
         (or(heads, model.num_attention_heads), of_other)
     };
+    Some((other, heads, of_other))
+}
+
+/// Attention of layers of either shape, and indexers.
+fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
+    let Some((mla, (other, heads, of_other))) = model.mla.zip(other(model, own, said)) else { return 0 };
+    let [index_heads, index_width, ..] = *own;
+    let slide = sliding(model, said);
     let indexed = said("layer_types", "indexed_attention").unwrap_or(model.num_hidden_layers - slide);
     let whole = (model.num_hidden_layers - other) * attention(model, model.num_attention_heads, mla);
     whole + other * attention(model, heads, of_other) + indexed * indexer(model, [index_heads, index_width])
+}
+
+/// Latent vectors and rotated keys of layers of either shape, and the keys of indexers, which are made of fp32 positions.
+fn keeps(model: &Counted, own: &Own, said: Said<'_>) -> Vec<CachePart> {
+    let Some((other, _, of_other)) = other(model, own, said) else { return Vec::new() };
+    let (layers, slide, window) = (model.num_hidden_layers, sliding(model, said), own[2]);
+    let indexed = said("layer_types", "indexed_attention").unwrap_or(layers - slide);
+    let whole = latents(model, layers - other, layers - other);
+    let sliding = latents(&Counted { mla: Some(of_other), ..model.clone() }, other, other);
+    let parts = whole.into_iter().chain(sliding.map(|part| part.within(window)));
+    parts.chain([index_keys(indexed, own[1]).wide()]).collect()
 }
 
 /// `dots3_note_text`.
@@ -59,7 +77,8 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
-    own_sizes: &[("index_n_heads", 64), ("index_head_dim", 128)],
+    keeps: Some(keeps),
+    own_sizes: &[("index_n_heads", 64), ("index_head_dim", 128), ("sliding_window", 512)],
     own_groups: &[(
         "per_layer_config",
         &[
@@ -82,7 +101,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         Only::else_refused("use_sliding_window", &["true"], "no layer that slides"),
         Only::else_refused("use_dsa", &["true"], "no indexers"),
     ],
-    not_looked_at: &["layer_types", "index_topk", "head_dim", "sliding_window", "mlp_bias"],
+    not_looked_at: &["layer_types", "index_topk", "head_dim", "mlp_bias"],
     sizes: Sizes::of([5120, 13_824], 46, 128, 152_064, 524_288),
     attention_bias: ATTENTION_BIAS,
     output_bias: ATTENTION_BIAS,

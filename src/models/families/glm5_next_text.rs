@@ -33,6 +33,20 @@ fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
     (layers - attending) * state + attending * latent + choosing(model, said) * indexer + layers * 2 * mixing
 }
 
+/// Latent vectors; keys of indexers with their gates and whether they count; the last tokens that convolutions see again, and states.
+fn keeps(model: &Counted, own: &Own, said: Said<'_>) -> Vec<CachePart> {
+    let [_, kernel, heads, width, _, index_width, _, _, rank, rope, ..] = *own;
+    let attending = attending(model, said);
+    let with_states = model.num_hidden_layers - attending;
+    vec![
+        CachePart::of(CachePartKind::Latents, attending, rank),
+        CachePart::of(CachePartKind::RotatedKeys, attending, rope),
+        index_keys(choosing(model, said), 2 * index_width + 1),
+        CachePart::of(CachePartKind::LastTokens, with_states, 3 * heads * width * kernel).once(),
+        CachePart::of(CachePartKind::State, with_states, heads * width * width).once().wide(),
+    ]
+}
+
 /// `glm5_next_text`.
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["glm5_next_text"],
@@ -45,6 +59,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
+    keeps: Some(keeps),
     // Its files call the rotated width of a head, which is none, `head_dim`.
     own_names: &[("head_dim", &["qk_nope_head_dim"])],
     own_sizes: &[

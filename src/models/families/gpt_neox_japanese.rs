@@ -21,6 +21,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
+    keeps: Some(keeps_heads),
     key_value_heads: KeyValueHeads::AsQueryHeads,
     inner: InnerWidth::Multiple(("intermediate_multiple_size", 4)),
     heads_fill_hidden: true,

@@ -26,6 +26,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
+    keeps: Some(keeps_heads),
     // `num_hidden_layers` counts a layer as often as it runs.
     own_sizes: &[("num_layers_per_stack", 16)],
     key_value_heads: KeyValueHeads::AsQueryHeads,

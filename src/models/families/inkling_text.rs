@@ -24,6 +24,20 @@ fn rest(model: &Counted, own: &Own, said: Said<'_>) -> u64 {
     attention + model.num_hidden_layers * (2 * h * tokens + 1) + sparse_layers(model) * shared * h
 }
 
+/// Keys and values of both kinds of layers, and what four convolutions see again, which run in fp32.
+pub(super) fn keeps(model: &Counted, own: &Own, said: Said<'_>) -> Vec<CachePart> {
+    let [_, _, tokens, window, _, key_heads, width, ..] = *own;
+    let (sliding, whole) = (sliding(model, said), [model.num_key_value_heads, model.head_dim]);
+    let full = model.num_hidden_layers - sliding;
+    let last = |layers, [heads, width]: [u64; 2]| {
+        CachePart::of(CachePartKind::LastTokens, layers, 2 * tokens * (heads * width + model.hidden_size)).once().wide()
+    };
+    let mut parts = Vec::from(keys_and_values(full, whole));
+    parts.extend(keys_and_values(sliding, [key_heads, width]).map(|part| part.within(window)));
+    parts.extend([last(full, whole), last(sliding, [key_heads, width])]);
+    parts
+}
+
 /// `inkling_text`.
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["inkling_text"],
@@ -36,6 +50,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
+    keeps: Some(keeps),
     own_sizes: &[
         ("d_rel", 16),
         ("rel_extent", 1024),

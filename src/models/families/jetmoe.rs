@@ -22,6 +22,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
+    keeps: Some(keeps_heads),
     older_names: true,
     sizes: Sizes::of([2048, 5632], 12, 32, 32_000, 4096).kv(16).head(128),
     tied: true,

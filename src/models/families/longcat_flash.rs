@@ -11,6 +11,11 @@ fn rest(model: &Counted, [zero, ..]: &Own, _: Said<'_>) -> u64 {
     model.num_hidden_layers * (2 * (latent_attention(model) + dense + h) + zero * (2 * width * h + h))
 }
 
+/// Latent vectors and rotated keys of both attentions of a layer.
+fn keeps(model: &Counted, _: &Own, _: Said<'_>) -> Vec<CachePart> {
+    latents(model, 2 * model.num_hidden_layers, 2 * model.num_hidden_layers).into()
+}
+
 /// `longcat_flash`.
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["longcat_flash"],
@@ -23,6 +28,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
+    keeps: Some(keeps),
     older_names: true,
     inner: InnerWidth::Stated(&["intermediate_size", "ffn_hidden_size"]),
     // Experts that do nothing have rows in the weights of gate and up, and in the router's.

@@ -3,11 +3,16 @@
 
 use crate::models::prelude::*;
 
+/// Layers that rotate a part of each head. Where nothing is listed, every fourth does not.
+fn rotate(model: &Counted, listed: u64) -> u64 {
+    or(listed, model.num_hidden_layers - model.num_hidden_layers / 4)
+}
+
 /// Latent attention, which is wider in layers that rotate nothing, scales, and indexers with a norm of their queries' input.
 fn rest(model: &Counted, [heads, width, rotating, ..]: &Own, said: Said<'_>) -> u64 {
     let Some(mla) = model.mla else { return 0 };
     let (layers, h, a) = (model.num_hidden_layers, model.hidden_size, model.num_attention_heads);
-    let whole = layers - or(*rotating, layers - layers / 4);
+    let whole = layers - rotate(model, *rotating);
     let bias = u64::from(model.attention_bias);
     let latent = latent_attention(model) + 2 * a;
     // Elsewhere keys that rotate have a matrix; here the latents make them.
@@ -16,6 +21,13 @@ fn rest(model: &Counted, [heads, width, rotating, ..]: &Own, said: Said<'_>) -> 
     let indexer = h * (heads * width + width + heads) + 2 * width + 2 * h + 2 * heads;
     let indexed = said("indexer_types", "full").unwrap_or(layers);
     (layers * latent + whole * more + indexed * indexer).saturating_sub(whole * less)
+}
+
+/// Latent vectors, rotated keys where something is rotated, and the keys of indexers.
+fn keeps(model: &Counted, [_, width, rotating, ..]: &Own, said: Said<'_>) -> Vec<CachePart> {
+    let layers = model.num_hidden_layers;
+    let indexed = said("indexer_types", "full").unwrap_or(layers);
+    latents(model, layers, rotate(model, *rotating)).into_iter().chain([index_keys(indexed, *width)]).collect()
 }
 
 /// `mistral_large4_text`.
@@ -30,6 +42,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
+    keeps: Some(keeps),
     own_sizes: &[("index_n_heads", 32), ("index_head_dim", 128)],
     own_groups: &[("no_rope_layers", &[("1", UNSTATED)])],
     only: &[Only::else_refused("kv_source_layers", &["0, 1, 2, …"], "keys and values that layers share")],

@@ -20,6 +20,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
+    keeps: Some(keeps_heads),
     inner: InnerWidth::HalfOf(&["intermediate_size", "ffn_dim"]),
     alone: ("Moshi", &["depth_decoder_config", "audio_encoder_config"]),
     not_looked_at: &["num_codebooks", "audio_vocab_size"],

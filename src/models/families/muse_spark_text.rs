@@ -13,6 +13,14 @@ fn rest(model: &Counted, [narrow, ..]: &Own, said: Said<'_>) -> u64 {
     layers * (attention(model) + gate + 3 * h) + feed
 }
 
+/// Keys and values; of three of four layers no more than a window. Every fourth from the last one on sees the whole text.
+fn keeps(model: &Counted, [_, window, ..]: &Own, said: Said<'_>) -> Vec<CachePart> {
+    let (layers, shape) = (model.num_hidden_layers, [model.num_key_value_heads, model.head_dim]);
+    let whole = said("layer_types", "full_attention").unwrap_or_else(|| layers.div_ceil(4)).min(layers);
+    let sliding = keys_and_values(layers - whole, shape).map(|part| part.within(*window));
+    keys_and_values(whole, shape).into_iter().chain(sliding).collect()
+}
+
 /// `muse_spark_text`.
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["muse_spark_text"],
@@ -26,8 +34,9 @@ pub const FAMILY: FamilySpec = FamilySpec {
     },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
-    own_sizes: &[("moe_hidden_size", 4096)],
-    not_looked_at: &["layer_types", "layer_rope_theta", "sliding_window"],
+    keeps: Some(keeps),
+    own_sizes: &[("moe_hidden_size", 4096), ("sliding_window", 2048)],
+    not_looked_at: &["layer_types", "layer_rope_theta"],
     sizes: Sizes::of([8192, 16_384], 62, 128, 202_048, 1_048_576).kv(16).head(64),
     attention_bias: ATTENTION_BIAS,
     output_bias: ATTENTION_BIAS,

@@ -22,5 +22,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
     sizes: Sizes::of([768, 3072], 12, 12, 50_000, 1536),
     positions: Positions::Are(PositionEmbedding::Rotary),
     embedding_size: Some(("embedding_size", 0)),
+    keeps: Some(keeps_heads),
     ..super::bert::FAMILY
 };

@@ -30,5 +30,6 @@ pub const FAMILY: FamilySpec = FamilySpec {
         Only::else_refused("pre_norm", &["false"], "norms before each half"),
         Only::else_refused("adapter_layer_norm", &["false"], "adapters with norms of their own"),
     ],
+    keeps: Some(keeps_heads),
     ..super::roberta::FAMILY
 };

@@ -18,6 +18,18 @@ fn rest(model: &Counted, [first, second, width, ..]: &Own, _: Said<'_>) -> u64 {
     all.saturating_sub(layers * experts * h + width)
 }
 
+/// Keys and values, the last tokens that the convolutions see again, and half of the values of the last token.
+fn keeps(model: &Counted, [first, second, _, window, ..]: &Own, said: Said<'_>) -> Vec<CachePart> {
+    let (layers, kv, d) = (model.num_hidden_layers, model.num_key_value_heads, model.head_dim);
+    let sliding = said("layer_types", "hybrid_sliding").unwrap_or(0);
+    let last = (model.num_attention_heads + kv) * d * (first + second).saturating_sub(2);
+    let mut parts = Vec::from(keys_and_values(layers - sliding, [kv, d]));
+    parts.extend(keys_and_values(sliding, [kv, d]).map(|part| part.within(*window)));
+    parts.push(CachePart::of(CachePartKind::LastTokens, layers, last).once());
+    parts.push(CachePart::of(CachePartKind::State, layers, kv * d / 2).once());
+    parts
+}
+
 /// `zaya`.
 pub const FAMILY: FamilySpec = FamilySpec {
     names: &["zaya"],
@@ -26,8 +38,9 @@ pub const FAMILY: FamilySpec = FamilySpec {
     modules: &Modules { model_type: "zaya", choice: FamilyChoice { rank: 641, word: "zaya", label: "ZAYA" }, ..Modules::COUNTED },
     encoder: Some(Encoder::DECODER),
     own_rule: OwnSizes::Rest(rest),
-    own_sizes: &[("cca_time0", 2), ("cca_time1", 2), ("router_hidden_size", 256)],
-    not_looked_at: &["layer_types", "sliding_window"],
+    keeps: Some(keeps),
+    own_sizes: &[("cca_time0", 2), ("cca_time1", 2), ("router_hidden_size", 256), ("sliding_window", 0)],
+    not_looked_at: &["layer_types"],
     inner: InnerWidth::Stated(&["moe_intermediate_size"]),
     sizes: Sizes::of([2048, 2048], 40, 8, 262_272, 131_072).kv(2).head(128),
     tied: true,

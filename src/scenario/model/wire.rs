@@ -83,12 +83,47 @@ fn sizes(config: &ModelConfig) -> String {
         Some(source) => format!("{sizes}&{SOURCE}={}", words_of_source(source)),
         None => sizes,
     };
+    let sizes = if config.chunks { format!("{sizes}&{CHUNKS}=1") } else { sizes };
+    let sizes = if config.cache.is_empty() { sizes } else { format!("{sizes}&{CACHE}={}", words_of_cache(&config.cache)) };
     match config.shared {
         Some(SharedBlocks { count, adapter_rank, adapts_attention }) => {
             format!("{sizes}&{SHARED}={count}.{adapter_rank}.{}", u64::from(adapts_attention))
         }
         None => sizes,
     }
+}
+
+/// The key of layers that see chunks of a text, likewise.
+const CHUNKS: &str = "chunks";
+
+/// The key of a cache's parts, likewise.
+const CACHE: &str = "cache";
+
+/// The parts of a cache in a line: of each the place of its kind, layers, heads, width, tokens of an entry, most entries, and whether it is
+/// in fp32.
+fn words_of_cache(cache: &config::CacheParts) -> String {
+    let words = |part: &config::CachePart| {
+        let place = config::CachePartKind::ALL.iter().position(|kind| *kind == part.part).unwrap_or_default();
+        let config::CachePart { layers, heads, width, every, most, wide, .. } = part;
+        format!("{place}.{layers}.{heads}.{width}.{every}.{most}.{}", u64::from(*wide))
+    };
+    cache.0.iter().map(words).collect::<Vec<_>>().join("_")
+}
+
+#[cfg(any(target_arch = "wasm32", test))]
+fn read_cache(text: &str) -> config::CacheParts {
+    let Some(words) = text.split('&').find_map(|pair| pair.strip_prefix(CACHE)?.strip_prefix('=')) else {
+        return config::CacheParts::NONE;
+    };
+    let part = |words: &str| {
+        let (place, sizes) = words.split_once('.')?;
+        let part = *config::CachePartKind::ALL.get(place.parse::<usize>().ok()?)?;
+        let mut sizes = sizes.split('.').map(str::parse::<u64>);
+        let mut next = || sizes.next()?.ok();
+        let (layers, heads, width, every) = (next()?, next()?, next()?, next()?);
+        Some(config::CachePart { part, layers, heads, width, every, most: next()?, wide: next()? > 0 })
+    };
+    config::CacheParts(words.split('_').filter_map(part).collect())
 }
 
 /// The key of blocks that layers share, likewise: how many, the rank of what layers add, and whether they add to attention.
@@ -216,6 +251,8 @@ fn shape(text: &str) -> ModelConfig {
         source: read_source(text),
         task: read_task(text),
         shared: read_shared(text),
+        cache: read_cache(text),
+        chunks: text.split('&').any(|pair| pair.strip_prefix(CHUNKS) == Some("=1")),
         ..by_hand.config_of_sizes()
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{FieldError, check_experts, check_heads, check_positions, hybrid};
-use crate::config::{LayerSet, Mla, ModelConfig, Moe};
+use crate::config::{CacheParts, LayerSet, Mla, ModelConfig, Moe};
 use crate::scenario::{FieldId, Scenario, Value, architecture_fields, field, show};
 
 impl Scenario {
@@ -93,6 +93,8 @@ impl Scenario {
             tower: None,
             source: None,
             shared: None,
+            cache: CacheParts::NONE,
+            chunks: false,
             hybrid: self.hybrid(),
         }
     }

@@ -127,7 +127,7 @@ const V4: &str = r#"{"model_type":"deepseek_v4","hc_mult":4,"head_dim":512,"hidd
     "compress_ratios":[0,0,4,128,4,128,4]}"#;
 
 #[test]
-fn what_is_counted_alone_is_neither_trained_nor_served() {
+fn what_is_counted_alone_is_not_trained_and_served_where_its_cache_is_told() {
     let read = config_json(V4).expect("a known kind");
     let as_words = V4.replace(
         r#""compress_ratios":[0,0,4,128,4,128,4]"#,
@@ -141,6 +141,11 @@ fn what_is_counted_alone_is_neither_trained_nor_served() {
     scenario.apply_imported(&read);
     let link = encode(&scenario);
     assert_eq!(decode(&link).scenario.model_config(), read.config, "{link}");
+    // Its family tells its cache.
+    scenario.set(FieldId::Mode, Value::choice(Mode::Serve));
+    assert!(scenario.resolve().is_ok());
+    // Nobody tells the cache of one with code of its own.
+    scenario.apply_imported(&config_json(r#"{"model_type":"yuan","hidden_size":2048}"#).expect("a known kind"));
     scenario.set(FieldId::Mode, Value::choice(Mode::Serve));
     let problems = scenario.resolve().expect_err("serving is not modelled");
     assert!(problems.iter().any(|problem| problem.message.contains("counted alone")), "{problems:?}");

@@ -360,4 +360,8 @@ fields! { $
     KdaSafeGate("kda-safe-gate", "kda_safe_gate", "Decays within limits").flag().of_file(),
     /// Width of one head of attention.
     AttentionHeadDim("attention-head-dim", "attention_head_dim", "Head size").whole(1..=SIZE).step(8).of_file(),
+    /// Tokens of a chunk, beyond which most layers do not see.
+    AttentionChunkSize("attention-chunk-size", "attention_chunk_size", "Chunk of attention").whole(1..=10_000_000).step(1).optional().of_file(),
+    /// The last inputs of layers that are kept.
+    MemLen("mem-len", "mem_len", "Tokens that layers remember").whole(1..=SIZE).step(1).optional().of_file(),
 }

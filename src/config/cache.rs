@@ -1,0 +1,147 @@
+//! The parts of a cache that no other field tells of: those of decoders whose parameters are counted alone.
+
+use std::borrow::Cow;
+
+/// What a part of a cache holds. Keys, values and what replaces them are in the cache's format; all else is as the model makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CachePartKind {
+    /// Keys of heads.
+    Keys,
+    /// Values of heads.
+    Values,
+    /// Vectors of which keys and values are made.
+    Latents,
+    /// Rotated keys beside latent vectors.
+    RotatedKeys,
+    /// Keys by which an indexer chooses.
+    IndexKeys,
+    /// Keys of several tokens in one.
+    CompressedKeys,
+    /// Keys and gates of tokens that wait to be compressed.
+    Waiting,
+    /// The last tokens that a convolution sees again.
+    LastTokens,
+    /// A state.
+    State,
+    /// Inputs of layers, of which keys and values are made anew.
+    Inputs,
+}
+
+impl CachePartKind {
+    /// All of them; links between the page's programs hold places in this list.
+    pub const ALL: [Self; 10] = [
+        Self::Keys,
+        Self::Values,
+        Self::Latents,
+        Self::RotatedKeys,
+        Self::IndexKeys,
+        Self::CompressedKeys,
+        Self::Waiting,
+        Self::LastTokens,
+        Self::State,
+        Self::Inputs,
+    ];
+
+    /// Its name in the ledger.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Keys => "cached keys",
+            Self::Values => "cached values",
+            Self::Latents => "cached latent vectors",
+            Self::RotatedKeys => "cached rotated keys",
+            Self::IndexKeys => "cached index keys",
+            Self::CompressedKeys => "cached compressed keys",
+            Self::Waiting => "tokens to compress",
+            Self::LastTokens => "last tokens",
+            Self::State => "state",
+            Self::Inputs => "cached inputs",
+        }
+    }
+
+    /// Whether the cache's format is its own.
+    pub const fn is_stored_as_cache(self) -> bool {
+        match self {
+            Self::Keys | Self::Values | Self::Latents | Self::RotatedKeys | Self::IndexKeys | Self::CompressedKeys => true,
+            Self::Waiting | Self::LastTokens | Self::State | Self::Inputs => false,
+        }
+    }
+}
+
+/// One part of a cache, in all layers that have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CachePart {
+    /// What it holds.
+    pub part: CachePartKind,
+    /// How many layers have it; a layer that attends twice has it twice.
+    pub layers: u64,
+    /// Heads, which tensor-parallel ranks share out; 0: every rank has all of it.
+    pub heads: u64,
+    /// Numbers of one head of one entry.
+    pub width: u64,
+    /// Tokens for which there is one entry; 0: there is one for the whole text.
+    pub every: u64,
+    /// The most entries that are kept; 0: all are.
+    pub most: u64,
+    /// Kept in fp32.
+    pub wide: bool,
+}
+
+impl CachePart {
+    /// So many numbers of each token in so many layers, on every rank.
+    pub const fn of(part: CachePartKind, layers: u64, width: u64) -> Self {
+        Self { part, layers, heads: 0, width, every: 1, most: 0, wide: false }
+    }
+
+    /// Of so many heads.
+    pub const fn heads(self, heads: u64) -> Self {
+        Self { heads, ..self }
+    }
+
+    /// Of the last tokens alone.
+    pub const fn within(self, most: u64) -> Self {
+        Self { most, ..self }
+    }
+
+    /// One for so many tokens.
+    pub const fn every(self, every: u64) -> Self {
+        Self { every, ..self }
+    }
+
+    /// One for the whole text.
+    pub const fn once(self) -> Self {
+        Self { every: 0, ..self }
+    }
+
+    /// In fp32.
+    pub const fn wide(self) -> Self {
+        Self { wide: true, ..self }
+    }
+
+    /// Entries of a text of so many tokens.
+    pub fn entries(&self, tokens: u64) -> u64 {
+        match (tokens.checked_div(self.every), self.most) {
+            (None, _) => 1,
+            (Some(entries), 0) => entries,
+            (Some(entries), most) => entries.min(most),
+        }
+    }
+
+    /// Whether it grows by an entry with every token.
+    pub const fn grows(&self) -> bool {
+        self.every == 1 && self.most == 0
+    }
+}
+
+/// The parts of a cache, in the order of the ledger; none of a model whose other fields tell its cache.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CacheParts(pub Cow<'static, [CachePart]>);
+
+impl CacheParts {
+    /// None.
+    pub const NONE: Self = Self(Cow::Borrowed(&[]));
+
+    /// Whether no part is listed.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
