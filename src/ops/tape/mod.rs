@@ -6,6 +6,7 @@
 //! module yields its parameters, what it saves, its FLOPs and the memory at every moment.
 
 mod backward;
+mod checkpoints;
 mod compiled;
 mod convolution;
 mod costs;

@@ -89,7 +89,8 @@ fn finish(ends: &mut Ends, build: &Build<'_>) {
     }
     crate::ops::modules::further::declare(build, false);
     ends.task = model.task.map(|task: Task| Box::new(OfTask::new(build, task)));
-    let transformed = ends.task.is_none() && model.encoder.is_some_and(|encoder| encoder.head_transform);
+    let predicts_words = ends.task.is_none() && !with.tuning.objective.scores();
+    let transformed = predicts_words && model.encoder.is_some_and(|encoder| encoder.head_transform);
     ends.own.transform = transformed.then(|| Transform::new(build));
 }
 
