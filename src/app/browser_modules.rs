@@ -19,12 +19,22 @@ thread_local! {
 /// there, the page is written anew.
 pub fn keep(state: State) {
     Effect::new(move || {
-        let lists = state.ui.with(|ui| ui.picker.is_some()) && !are_all_there();
-        let waits = state.said.with(|said| any_waits(&said.scenario, &said.compare));
-        if (lists || waits) && !ON_THEIR_WAY.replace(true) {
-            fetch(move |came| arrived(state, came, waits));
+        if state.said.with(|said| any_waits(&said.scenario, &said.compare)) {
+            fetch_once(state, true);
         }
     });
+    Effect::new(move || {
+        if state.ui.with(|ui| ui.picker.is_some()) && !are_all_there() {
+            fetch_once(state, false);
+        }
+    });
+}
+
+/// Fetches them, unless they are on their way; `waits`: an answer waits for them, and whoever reads it is told where none came.
+fn fetch_once(state: State, waits: bool) {
+    if !ON_THEIR_WAY.replace(true) {
+        fetch(move |came| arrived(state, came, waits));
+    }
 }
 
 fn arrived(state: State, came: bool, waits: bool) {
