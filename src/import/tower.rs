@@ -142,9 +142,10 @@ const FEATURE_LAYER: &str = "vision_feature_layer";
 fn simple(default: TowerDefault, value: &Value) -> Option<Value> {
     match (default, value) {
         (TowerDefault::Count(_), Value::List(layers)) => u64::try_from(layers.len()).ok().map(Value::Whole),
-        (TowerDefault::Count(_), Value::Whole(_) | Value::OtherNumber(_)) => Some(Value::Whole(1)),
+        (TowerDefault::Count(_), Value::Whole(_) | Value::OtherNumber(_)) | (TowerDefault::There, Value::Object(_)) => {
+            Some(Value::Whole(1))
+        }
         (TowerDefault::Second(_), Value::List(both)) => both.get(1).cloned(),
-        (TowerDefault::There, Value::Object(_)) => Some(Value::Whole(1)),
         (TowerDefault::Times(word, _), Value::List(words)) => {
             let times = words.iter().filter(|item| matches!(item, Value::Text(text) if text == word)).count();
             u64::try_from(times).ok().map(Value::Whole)
