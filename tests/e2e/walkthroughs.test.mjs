@@ -220,12 +220,12 @@ test('walkthrough 6: a config.json that nobody has seen', async () => {
   };
   // What is no config, or one of something else, is one sentence, and nothing changes.
   const config = (name) => readFileSync(new URL(`../data/configs/${name}.json`, import.meta.url), 'utf8');
-  const unknown = '{"model_type": "samba", "hidden_size": 2304, "num_hidden_layers": 21, "state_size": 16, "time_step_limit": [0.0, Infinity]}';
+  const unknown = '{"model_type": "zamba9", "hidden_size": 2304, "num_hidden_layers": 21, "state_size": 16, "time_step_limit": [0.0, Infinity]}';
   const hybrid = '{"model_type": "nemotron_h", "hidden_size": 4096, "num_hidden_layers": 4, "hybrid_override_pattern": "M-M*", "time_step_limit": [0.0, Infinity]}';
   for (const [text, says] of [
     ['<!doctype html><title>401 Unauthorized</title>', /web page|HTML/i],
-    ['{"model_type": "vit", "image_size": 224, "patch_size": 16, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12}', /vit|image|vision/i],
-    [unknown, /state.space|samba/i],
+    ['{"model_type": "segformer", "image_size": 224, "patch_size": 16, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12}', /segformer|image|vision/i],
+    [unknown, /state.space|zamba9/i],
     [hybrid.replace('M-M*', 'M-M'), /lists 3 layers one by one, but has 4/],
   ]) {
     await paste(text);
