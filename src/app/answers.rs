@@ -7,7 +7,7 @@ use super::compared::LETTERS;
 use super::curve_view::{self, Setting};
 use super::headline::{Headline, headline};
 use super::history::Snapshot;
-use super::modules::job_of;
+use super::modules::{self, job_of};
 use super::ui::Ui;
 use super::words::Scale;
 use crate::charts::{self, Drawn, Frame};
@@ -68,6 +68,8 @@ pub struct Answers {
     asked: Asked,
     /// Problems of the present scenario: with any, the answer is an earlier one's.
     pub problems: Vec<FieldError>,
+    /// The present scenario has no other problem than that a part of the engine which it needs is on its way.
+    pub waits: bool,
     /// What follows from the scenarios compared with.
     pub others: Vec<Other>,
 }
@@ -156,6 +158,7 @@ impl Answers {
             Ok(job) => (Some(job), Vec::new()),
             Err(problems) => (None, problems),
         };
+        let waits = !problems.is_empty() && modules::waits(scenario);
         let had_answer = last.as_ref().is_some_and(|last| last.standing != Standing::Nothing);
         let standing = match (&job, had_answer) {
             (Some(_), _) => Standing::Present,
@@ -165,7 +168,7 @@ impl Answers {
         let Some(last) = last else {
             let others = others(&said.compare, &[]);
             let fresh = Self::fresh(scenario.clone(), job.unwrap_or_else(default_job), unit);
-            return (Self { standing, problems, others, ..fresh }, true);
+            return (Self { standing, problems, waits, others, ..fresh }, true);
         };
         let about = if standing == Standing::Earlier { &last.scenario } else { scenario };
         let same_job = job.as_ref().is_none_or(|job| *job == last.job);
@@ -181,15 +184,15 @@ impl Answers {
             _ if last.unit == unit => Self { scenario: about, ..last },
             _ => Self { scenario: about, ..last }.in_unit(unit),
         };
-        (Self { standing, problems, others, ..answer }, true)
+        (Self { standing, problems, waits, others, ..answer }, true)
     }
 
     fn fresh(scenario: Scenario, job: Job, unit: MemoryUnit) -> Self {
         let estimate = estimate(&job);
         let count = gpu_count(&job, unit);
         let scale = Scale::of(unit, estimate.total(), estimate.capacity);
-        let (asked, problems, others) = (Asked::default(), Vec::new(), Vec::new());
-        Self { standing: Standing::Present, scenario, job, unit, scale, estimate, count, asked, problems, others }
+        let (asked, problems, waits, others) = (Asked::default(), Vec::new(), false, Vec::new());
+        Self { standing: Standing::Present, scenario, job, unit, scale, estimate, count, asked, problems, waits, others }
     }
 
     /// The same answer with its amounts in another unit; reasons carry amounts too.

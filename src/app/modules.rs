@@ -14,7 +14,7 @@ pub fn job_of(scenario: &Scenario) -> Result<Job, Vec<FieldError>> {
     if has_parts(&job) {
         return Ok(job);
     }
-    let message = "What this model is made of is being fetched; the answer follows.".to_owned();
+    let message = "A part of the page that this model needs is being fetched; the answer follows.".to_owned();
     Err(vec![FieldError { field: FieldId::Model, message, way_out: None }])
 }
 

@@ -12,8 +12,9 @@ const HEADLINE = /takes [\d.,]+ of [\d.]+ GiB/;
 async function opened(fragment, network = { there: true }) {
   const asked = [];
   const prepare = (page) =>
-    page.route(PART, (route) => {
+    page.route(PART, async (route) => {
       asked.push(route.request().url());
+      await network.comes;
       return network.there ? route.continue() : route.abort();
     });
   return { page: await open(fragment, { prepare }), asked };
@@ -49,6 +50,19 @@ test('a model of another form is answered once its part has come, and undo leads
   assert.equal(asked.length, 1);
   await page.keyboard.press('Control+z');
   assert.equal(await until(async () => (await answer(page)).headline === before), true);
+  noConsoleErrors(page);
+});
+
+test('while its part is on its way the card says so, and no field is red', { skip }, async () => {
+  let come;
+  const network = { there: true, comes: new Promise((done) => (come = done)) };
+  const { page } = await opened(undefined, network);
+  await pick(page, 'm', 'gpt-2 xl', 'GPT-2 XL');
+  await until(async () => /is being fetched/.test(await part(page, 'stale').innerText()));
+  assert.equal(await part(page, 'error-m').count(), 0);
+  come();
+  await part(page, 'stale').waitFor({ state: 'detached' });
+  assert.match((await answer(page)).headline, /GPT-2 XL/);
   noConsoleErrors(page);
 });
 

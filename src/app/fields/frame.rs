@@ -19,7 +19,8 @@ struct Problem {
     way_out: Option<(String, Value)>,
 }
 
-/// The problem of that field: text that cannot be read, or a value that does not go with the others.
+/// The problem of that field: text that cannot be read, or a value that does not go with the others. That something is being fetched is
+/// nothing to correct.
 fn problem_of(id: FieldId, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Option<Problem> {
     if let Some(unread) = ui.unread_of(id) {
         let value = scenario.get(id);
@@ -28,7 +29,7 @@ fn problem_of(id: FieldId, scenario: &Scenario, answers: &Answers, ui: &Ui) -> O
             way_out: Some((format!("Back to {}", show(id, &value)), value)),
         });
     }
-    let problem = answers.problems.iter().find(|problem| problem.field == id)?;
+    let problem = answers.problems.iter().find(|problem| problem.field == id && !answers.waits)?;
     Some(Problem { message: problem.message.clone(), way_out: problem.way_out.clone() })
 }
 

@@ -18,7 +18,7 @@ pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
     let said = ui.headline(answers);
     match answers.standing_in(ui) {
         Standing::Present => answer(answers, ui, &said, (tone(said.verdict), &Html::new())),
-        Standing::Earlier => answer(answers, ui, &said, (EARLIER, &last_valid())),
+        Standing::Earlier => answer(answers, ui, &said, (EARLIER, &last_valid(answers))),
         Standing::Nothing => refused(answers),
     }
 }
@@ -53,8 +53,14 @@ fn answer(answers: &Answers, ui: &Ui, said: &Headline, (tone, note): (&str, &Htm
     )
 }
 
-/// Says that the answer is an earlier one's, with the way to the field that is in its way.
-fn last_valid() -> Html {
+/// Says that the answer is an earlier one's, with the way to the field that is in its way, if a field is.
+fn last_valid(answers: &Answers) -> Html {
+    if answers.waits {
+        return html(
+            r#"<p class="verdict__stale" data-testid="stale">Last valid answer: what this model needs is being fetched, and its own follows.</p>"#,
+            &[],
+        );
+    }
     html(
         r#"<p class="verdict__stale" data-testid="stale">Last valid answer: <button type="button" class="link" data-do="red">correct the red field</button></p>"#,
         &[],
@@ -184,6 +190,7 @@ pub fn spoken(answers: &Answers, ui: &Ui) -> String {
     };
     match answers.standing_in(ui) {
         Standing::Present => whole(),
+        Standing::Earlier if answers.waits => "The answer follows.".to_owned(),
         Standing::Earlier => format!("A field needs correction. Last valid answer: {}", whole()),
         Standing::Nothing => {
             let problems: Vec<&str> = answers.problems.iter().map(|problem| problem.message.as_str()).collect();
@@ -195,7 +202,7 @@ pub fn spoken(answers: &Answers, ui: &Ui) -> String {
 #[cfg(test)]
 mod tests {
     use super::{spoken, strip, verdict};
-    use crate::app::answers::Answers;
+    use crate::app::answers::{Answers, Standing};
     use crate::app::following;
     use crate::app::history::Snapshot;
     use crate::app::markup::Html;
@@ -343,6 +350,16 @@ mod tests {
         let of = |users: u64| answers(&format!("v1&do=serve&m=llama3-8b&n=1&usr={users}")).headline().sentence;
         assert!(of(10).starts_with("10 users: 1 × H100 SXM5, 1 replica. ") && of(1).starts_with("1 user: "), "{}", of(10));
         assert!(of(1000).starts_with("1000 users need ") && of(1000) != of(2000), "{}", of(1000));
+    }
+
+    #[test]
+    fn an_answer_that_waits_for_a_part_of_the_page_asks_nobody_to_correct_a_field() {
+        let found = answers("v1&m=llama3-8b&gpu=h100-80&n=8");
+        let waiting = Answers { standing: Standing::Earlier, waits: true, ..found };
+        let page = verdict(&waiting, &Ui::default());
+        assert!(text(&page).contains("Last valid answer: what this model needs is being fetched"), "{}", text(&page));
+        assert!(!page.as_str().contains("data-do=\"red\""));
+        assert_eq!(spoken(&waiting, &Ui::default()), "The answer follows.");
     }
 
     #[test]
