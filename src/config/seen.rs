@@ -103,20 +103,6 @@ impl Tower {
         !lacks.contains(&true)
     }
 
-    /// True if the run of its images is described where weights are shared out tensor by tensor (FSDP2).
-    pub fn runs_shared_out(&self) -> bool {
-        !self.steps().any(|step| {
-            matches!(
-                step,
-                TowerStep::Feeds(_)
-                    | TowerStep::Joined(_)
-                    | TowerStep::Tiled(_)
-                    | TowerStep::Spread { .. }
-                    | TowerStep::Is(TowerFact::PixelsCast | TowerFact::PixelsPicked | TowerFact::NarrowSoftmax)
-            )
-        })
-    }
-
     /// How many of the text's first blocks are fed tokens of images.
     pub fn fed_blocks(&self, images: Images) -> u64 {
         let feeds = |part: &&TowerPart| images.per_sequence > 0 && part.feeds().is_some();
