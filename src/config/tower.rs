@@ -246,6 +246,8 @@ pub enum TowerLayer {
     RmsNorm(TowerSize),
     /// A table of so many rows of that width.
     Table(&'static str, TowerSize, TowerSize),
+    /// A table of so many rows of that width, in a tensor whose first size is one.
+    Plane(&'static str, TowerSize, TowerSize),
     /// One vector.
     Vector(&'static str, TowerSize),
     /// A matrix, with a bias where the last size is set.

@@ -5,7 +5,7 @@ pub(super) use super::tower::{
     patches, places, product, stated, turned, without_steps,
 };
 pub(super) use crate::config::TowerLayer::{
-    self, EitherNorm, LayerNorm, Linear, Matrix, MaybeBiased, MaybeNorm, RmsNorm, Runs, Table, Vector,
+    self, EitherNorm, LayerNorm, Linear, Matrix, MaybeBiased, MaybeNorm, Plane, RmsNorm, Runs, Table, Vector,
 };
 pub(super) use crate::config::TowerScale;
 pub(super) use crate::config::TowerSize::{

@@ -69,15 +69,15 @@ impl Shape {
         self.0[0].0 == COPIES
     }
 
-    /// The shape as the first of tensors that are alike; it has two dimensions at most.
+    /// The shape as the first of tensors that are alike; it has three dimensions at most.
     pub(super) const fn counted(self) -> Self {
-        let [first, second, ..] = self.0;
-        Self([Dim(COPIES, 1), first, second, Dim("", 1)])
+        let [first, second, third, _] = self.0;
+        Self([Dim(COPIES, 1), first, second, third])
     }
 
     /// Whether it counts tensors of that shape.
     pub(super) fn counts(&self, one: &Self) -> bool {
-        self.is_of_copies() && self.0[1] == one.0[0] && self.0[2] == one.0[1]
+        self.is_of_copies() && self.0[1..] == one.0[..3]
     }
 
     /// The shape with one tensor more.

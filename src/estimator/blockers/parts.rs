@@ -39,6 +39,7 @@ pub(super) fn forbidden(job: &Job, run: &TrainingRun, forbid: &mut Forbid<'_>) {
     forbid(model.tower.is_some() && !towers::are_held(job, run), &|| Some(&towers::NOT_HELD));
     forbid(!towers::see(job, run), &|| Some(&towers::ELSEWHERE));
     let tuned = run.tuning.freezes_model() || run.tuning.objective != Objective::NextToken;
+    forbid(towers::are_shared_out(job, run), &|| Some(&towers::SHARED_OUT));
     forbid(run.images.per_sequence > 0 && tuned, &|| Some(&towers::TUNED));
     let before = run.tuning.tokens_before() + run.tuning.keys_before() > 0;
     let streams = model.altup().is_some() || model.indexer().is_some();

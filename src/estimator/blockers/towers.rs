@@ -13,6 +13,9 @@ rules! {
     /// Images in a training that is not modelled with them.
     ELSEWHERE: TRANSFORMERS_TRAINER,
         "Images are modelled with transformers' modules on GPUs that share nothing but the batch or everything tensor by tensor (FSDP2), not compiled, with whole blocks or nothing recomputed, and one text a sequence; choose that, or set “Images per sequence” to 0";
+    /// Images in a training under FSDP2 with blocks recomputed, of a tower whose blocks feed the text's.
+    SHARED_OUT: TRANSFORMERS_TRAINER,
+        "Where tensors are shared out (FSDP2), recomputed blocks of a vision tower that feed the text's first blocks are not described; set recomputation to none, choose another sharding, or set “Images per sequence” to 0";
     /// `target_modules` finds layers by the ends of their names, which towers' layers have as well.
     TUNED: PEFT,
         "With images, adapters, learned prompts and 4-bit weights are not modelled: peft puts adapters on the vision tower's layers of the same names, too; choose full fine-tuning, or set “Images per sequence” to 0";
@@ -65,6 +68,13 @@ pub(super) fn see(job: &Job, run: &TrainingRun) -> bool {
     let replicated = (!sharding.shards_optimizer() || groups) && !job.layout().offload.any();
     let plain = !run.compile && run.recompute != Recompute::Selective && run.packed_text().is_none();
     run.images.per_sequence == 0 || (are_held(job, run) && replicated && plain)
+}
+
+/// True if blocks of a tower that feed the text's are recomputed where weights are shared out tensor by tensor.
+pub(super) fn are_shared_out(job: &Job, run: &TrainingRun) -> bool {
+    let groups = job.layout().sharding.gathers.is_some() && job.layout().shards() > 1;
+    let feeds = job.model().tower.is_some_and(|tower| tower.fed_blocks(run.images) > 0);
+    groups && feeds && run.recompute == Recompute::Full
 }
 
 /// Images that the model's tower does not see, or that do not fit into the text.

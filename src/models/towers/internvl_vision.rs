@@ -26,12 +26,12 @@ pub const TOWER: TowerSpec = TowerSpec {
     modules: &TowerModules {
         model_type: "internvl_vision",
         parts: &[
-            TowerPart { times: Further, layers: &[Vector("mask token", Hidden)] },
+            TowerPart { times: Further, layers: &[Plane("mask token", One, Hidden)] },
             TowerPart {
                 times: One,
                 layers: &[
-                    Vector("class token", Hidden),
-                    Table("position embedding", Positions, Hidden),
+                    Plane("class token", One, Hidden),
+                    Plane("position embedding", Positions, Hidden),
                     Linear("patch embedding", Patch, Hidden),
                     Runs(&[Step::Is(Fact::PixelsCast), Step::Patches(2), Step::ClassToken(0), Step::Added(1)]),
                 ],

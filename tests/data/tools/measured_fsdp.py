@@ -24,12 +24,17 @@ DEFAULT = dict(seq_length=512, micro_batch_size=1, precision="fsdp_mixed", atten
                optimizer="adamw", optimizer_implementation="for_loop", gradient_accumulation_steps=1)
 
 
+# What blocks of towers are called.
+BLOCKS = ("VisionBlock", "VisionLayer", "EncoderLayer", "PixtralAttentionLayer")
+
+
 def blocks(model):
     """Blocks of the tower, and those of the text."""
     tower = images.tower(model)
     if tower is not None:
-        yield from (module for module in tower.modules() if type(module).__name__.endswith(("VisionBlock", "EncoderLayer")))
-    yield from model.model.language_model.layers
+        yield from (module for module in tower.modules() if type(module).__name__.endswith(BLOCKS))
+    text = getattr(model.model, "language_model", None) or model.model.text_model
+    yield from text.layers
 
 
 def run(config, run, world):
@@ -54,12 +59,12 @@ def run(config, run, world):
         ids = torch.zeros(run["micro_batch_size"], run["seq_length"], dtype=torch.int64)
         beside = images.inputs(config, run)
         tracker = FSDPMemTracker(model, optimizer)
-        tracker.track_inputs((ids, *beside.values()))
+        tracker.track_inputs((ids, *(value for value in beside.values() if isinstance(value, torch.Tensor))))
         names = lambda held: {str(getattr(kind, "name", kind)).lower(): size for kind, size in held.items()}
         here = torch.device("cpu")
         with tracker:
             for step in range(2):
-                loss = model(input_ids=ids, labels=ids, **beside).loss
+                loss = model(**images.placed(config, run, dict(input_ids=ids)), labels=ids, **beside).loss
                 after = names(tracker.get_tracker_snapshot("current")[here])
                 loss.backward()
                 del loss

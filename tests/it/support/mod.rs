@@ -207,7 +207,7 @@ fn tower_parameters(tower: &Tower) -> u64 {
         TowerLayer::EitherNorm(width, flag) => (1 + of(flag).min(1)) * of(width),
         TowerLayer::MaybeNorm(width, flag) => of(flag).min(1) * of(width),
         TowerLayer::RmsNorm(width) | TowerLayer::Vector(_, width) => of(width),
-        TowerLayer::Table(_, rows, width) => of(rows) * of(width),
+        TowerLayer::Table(_, rows, width) | TowerLayer::Plane(_, rows, width) => of(rows) * of(width),
         TowerLayer::Runs(_) => 0,
     };
     let parts = tower.modules.parts.iter().chain(tower.projector.parts);

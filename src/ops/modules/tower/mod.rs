@@ -89,7 +89,11 @@ fn parameters(layer: &TowerLayer, sizes: &TowerSizes) -> u32 {
         TowerLayer::Linear(..) | TowerLayer::LayerNorm(_) => 2,
         TowerLayer::MaybeBiased(.., flag) | TowerLayer::EitherNorm(_, flag) => 1 + is(flag),
         TowerLayer::MaybeNorm(_, flag) => is(flag),
-        TowerLayer::Matrix(..) | TowerLayer::RmsNorm(_) | TowerLayer::Table(..) | TowerLayer::Vector(..) => 1,
+        TowerLayer::Matrix(..)
+        | TowerLayer::RmsNorm(_)
+        | TowerLayer::Table(..)
+        | TowerLayer::Plane(..)
+        | TowerLayer::Vector(..) => 1,
         TowerLayer::Runs(_) => 0,
     }
 }
@@ -177,6 +181,9 @@ fn declare_layer(build: &Build<'_>, layer: &TowerLayer, sizes: &TowerSizes) {
         TowerLayer::MaybeNorm(width, flag) if sizes.get(flag) > 0 => _ = build.vector("norm scale", dim(width)),
         TowerLayer::RmsNorm(width) => _ = build.vector("norm scale", dim(width)),
         TowerLayer::Table(name, rows, width) => _ = build.parameter(name, [dim(rows), dim(width)]),
+        TowerLayer::Plane(name, rows, width) => {
+            build.parameter(name, [dim(TowerSize::One), dim(rows), dim(width)]);
+        }
         TowerLayer::Vector(name, width) => _ = build.vector(name, dim(width)),
         TowerLayer::MaybeNorm(..) | TowerLayer::Runs(_) => {}
     }

@@ -59,6 +59,7 @@ impl Sight {
             | TowerLayer::Matrix(..)
             | TowerLayer::MaybeBiased(..)
             | TowerLayer::Table(..)
+            | TowerLayer::Plane(..)
             | TowerLayer::Vector(..)
             | TowerLayer::Runs(_) => false,
         };
