@@ -27,6 +27,7 @@ mod mlp;
 mod moe;
 mod neox;
 mod norm;
+mod norm_gate;
 mod rotary;
 mod rotation;
 mod shared;
