@@ -162,6 +162,8 @@ struct Architecture {
     shared: Option<SharedBlocks>,
     /// Files alone say these.
     #[serde(skip)]
+    norm_gate_rank: u64,
+    #[serde(skip)]
     chunks: bool,
     #[serde(skip)]
     cache: CacheParts,

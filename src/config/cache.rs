@@ -68,6 +68,7 @@ impl CachePartKind {
 }
 
 /// One part of a cache, in all layers that have it.
+#[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CachePart {
     /// What it holds.

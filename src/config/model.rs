@@ -131,6 +131,8 @@ pub struct ModelConfig {
     pub source: Option<Source>,
     /// Blocks whose weights several layers share.
     pub shared: Option<SharedBlocks>,
+    /// Rank of gates of the norms before attention and before experts (`gated_norm_rank`); 0: they have none.
+    pub norm_gate_rank: u64,
     /// The parts of its cache, where no other field tells them.
     pub cache: CacheParts,
 }
@@ -184,6 +186,7 @@ impl ModelConfig {
             tower: None,
             source: None,
             shared: None,
+            norm_gate_rank: 0,
             cache: CacheParts::NONE,
         }
     }

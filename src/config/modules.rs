@@ -409,6 +409,8 @@ pub struct ExpertModules {
     pub ignores_norm_topk_prob: bool,
     /// Scores are made in fp32, and experts are chosen among groups of them, without shared experts too.
     pub routes_by_groups: bool,
+    /// One group of experts is none: nothing is chosen among groups.
+    pub one_group_is_none: bool,
     /// The router is registered before the experts.
     pub router_first: bool,
     /// When shared experts run.
@@ -440,6 +442,7 @@ impl ExpertModules {
         weights_in: ExpertWeights::AsScores,
         ignores_norm_topk_prob: false,
         routes_by_groups: false,
+        one_group_is_none: false,
         router_first: false,
         shared_turn: SharedTurn::Last,
         routes_without_groups: false,
@@ -526,6 +529,8 @@ pub enum AttentionGate {
     OfColumns,
     /// A softplus in fp32 for every head, from a matrix of its own that runs once the output is there.
     OfHeads,
+    /// A sigmoid in fp32 for every column, which latent attention makes with its queries, of narrow queries before and behind their norm.
+    WithLatentQueries,
     /// A sigmoid for every head, from a matrix of its own that runs once the output is there.
     SigmoidOfHeads,
     /// As [`Self::SigmoidOfHeads`], in fp32.

@@ -72,6 +72,8 @@ pub struct ShapeRule {
     pub layers_of_states: LayersOfStates,
     /// Attention's output has a gate that is made with the queries.
     pub gates_attention: bool,
+    /// Norms before attention and before experts have gates.
+    pub gates_norms: bool,
     /// It is an encoder.
     pub encoder: bool,
     /// It is a decoder beside an encoder.
@@ -100,6 +102,7 @@ impl ShapeRule {
         states: &[],
         layers_of_states: LayersOfStates::InPlaceOfAttention,
         gates_attention: false,
+        gates_norms: false,
         encoder: false,
         source: false,
     };
@@ -128,6 +131,7 @@ impl ShapeRule {
         layers
             && (model.shared.is_none() || !self.states.is_empty())
             && model.encoder.is_some() == self.encoder
+            && (model.norm_gate_rank > 0) == self.gates_norms
             && model.source.is_some() == self.source
             && self.fits_feed_forward(model)
             && self.fits_norms(model)

@@ -137,6 +137,9 @@ fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -
     }
     tell_implied(file, kind, &config);
     encoder(file, kind, &mut config)?;
+    if let Some((key, rank)) = kind.norm_gate {
+        config.norm_gate_rank = file.size_or(&[key], MAX_SIZE, rank)?;
+    }
     super::source::source(file, kind, &mut config)?;
     hybrid(file, kind, &mut config)?;
     other_heads(file, kind, &mut config)?;

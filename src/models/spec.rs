@@ -294,6 +294,8 @@ pub(crate) struct FamilySpec {
     pub own_rule: OwnSizes,
     /// The parts of the cache of a kind whose parameters are counted alone; `None`: serving it is refused.
     pub keeps: Option<Keeps>,
+    /// The key of the rank of norms' gates, with the library's default.
+    pub norm_gate: Option<(&'static str, u64)>,
     /// Words of layers by the rates at which files say that they compress keys (`compress_ratios`).
     pub layers_by_rate: &'static [(u64, &'static str)],
     pub experts: Option<Experts>,
@@ -407,6 +409,7 @@ impl FamilySpec {
         own_groups: &[],
         own_rule: OwnSizes::Stated,
         keeps: None,
+        norm_gate: None,
         layers_by_rate: &[],
         experts: None,
         latent: None,

@@ -6,6 +6,7 @@ use super::deepseek::{Attended, Latent};
 use super::feed::FeedForward;
 use super::mixers::StateLayer;
 use super::norm::Norm;
+use super::norm_gate::NormGate;
 use super::rare::rare;
 use super::{Block, Build, Cached, FP32, Tables};
 use crate::config::{BlockLayout, Feed, Keys, LayerKind, ModelConfig};
@@ -51,6 +52,8 @@ pub(super) struct Decoder {
     mlp: Option<FeedForward>,
     /// Before attention; before the feed-forward layer; behind attention; behind the feed-forward layer.
     norms: [Option<Norm>; 4],
+    /// Gates of the first two, where they have some.
+    norm_gates: [Option<NormGate>; 2],
     /// Their names.
     names: &'static Norms,
     /// Attention and feed-forward read the same input.
@@ -122,13 +125,17 @@ impl Decoder {
         }
         // The norms of even places belong to attention, the others to the feed-forward layer.
         let halves = [kind.mixer || attends, feeds];
-        let mut norms = [None; 4];
+        let (mut norms, mut norm_gates) = ([None; 4], [None; 2]);
+        let gated = [true, kind.feed == Feed::Experts];
         let names = norms_of(build.model(), attends);
         for (place, name) in *names {
             let half = halves.get(place % 2).copied().unwrap_or(true);
             build.tape.at(name, sources::PYTORCH_AUTOGRAD);
             if let Some(norm) = norms.get_mut(place).filter(|_| half && has_norm(build.model(), attends, place)) {
                 *norm = Some(Norm::new(build, build.with.h(), build.shapes.rows));
+                if let Some((gate, _)) = norm_gates.get_mut(place).zip(gated.get(place).filter(|gated| **gated)) {
+                    *gate = NormGate::new(build);
+                }
             }
         }
         let parallel = build.model().parallel_residual || build.model().norms_per_block == 1;
@@ -137,7 +144,19 @@ impl Decoder {
         let wide = modules.residual_in_fp32.then_some(build.format);
         let scales_branches = modules.scales_branches;
         let adds_to_norms = modules.adds_to_norms;
-        Self { state, attention, mlp, norms, names, parallel, scales_branches, wide, returns_probabilities, adds_to_norms }
+        Self {
+            state,
+            attention,
+            mlp,
+            norms,
+            norm_gates,
+            names,
+            parallel,
+            scales_branches,
+            wide,
+            returns_probabilities,
+            adds_to_norms,
+        }
     }
 
     /// The output of attention, of a state, or of both side by side. Blocks without either, and with a state that is only counted, run for
@@ -193,7 +212,11 @@ impl Decoder {
         let name = self.names.iter().find(|(place, _)| *place == number);
         let (Some(Some(norm)), Some((_, name))) = (self.norms.get(number), name) else { return x.clone() };
         tape.at(name, sources::PYTORCH_AUTOGRAD);
-        norm.run(x)
+        let normed = norm.run(x);
+        match self.norm_gates.get(number) {
+            Some(Some(gate)) => gate.run(tape, &normed),
+            _ => normed,
+        }
     }
 
     /// Feed-forward beside attention, on the same input; one norm serves both where there is only one.

@@ -9,7 +9,7 @@ use super::moe::{self, Experts};
 use super::norm::Norm;
 use super::wrapped::Wrapped;
 use super::{Build, Cached, FP32, Linear, Part, Tables};
-use crate::config::{self, LayerKind, Mla, Moe, PositionEmbedding, RotaryTables, RouterScores, SharedTurn};
+use crate::config::{self, AttentionGate, LayerKind, Mla, Moe, PositionEmbedding, RotaryTables, RouterScores, SharedTurn};
 use crate::ops::tape::{Form, Param, SCALE, SIGMOID, SOFTMAX, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
@@ -28,6 +28,8 @@ pub(super) struct Latent {
     several: bool,
     /// A gate of the output.
     gate: Option<Gate>,
+    /// Queries are made with a gate: what both are made of, both together, the gate of every head, and all its columns.
+    with_gate: Option<[Form; 4]>,
     /// Part of each head is rotated.
     rotates: bool,
     /// Rotated by complex numbers (DeepSeek-V2).
@@ -85,7 +87,11 @@ impl Latent {
         let grow = |names, output: Dim, input| {
             build.column(Part::Attention, names, (output, input), tape.form([with.b(), with.s(), output]))
         };
-        let query = grow(("query weight", None), columns(mla.qk_head_dim()), rank.unwrap_or(with.h()));
+        let with_gate = model.family.modules().gate == AttentionGate::WithLatentQueries;
+        let gated = if with_gate { mla.v_head_dim } else { 0 };
+        let twice = |rank: Dim| Dim("narrow queries, twice", rank.1.saturating_mul(2));
+        let input = if with_gate { rank.map(twice) } else { rank };
+        let query = grow(("query weight", None), columns(mla.qk_head_dim().saturating_add(gated)), input.unwrap_or(with.h()));
         tape.at("Latent key and value projection", sources::PYTORCH_AUTOGRAD);
         let rank = Dim("kv_lora_rank", mla.kv_lora_rank);
         let both = Dim("kv_lora_rank + qk_rope_head_dim", mla.kv_lora_rank.saturating_add(mla.qk_rope_head_dim));
@@ -111,6 +117,12 @@ impl Latent {
             core,
             several,
             gate: Gate::new(build),
+            with_gate: with_gate.then(|| {
+                let of_heads = |width| tape.form([with.b(), heads, with.s(), Dim("part of the head", width)]);
+                let all = columns(mla.v_head_dim);
+                let joined = tape.form([with.b(), with.s(), input.unwrap_or(with.h())]);
+                [joined, of_heads(mla.qk_head_dim().saturating_add(gated)), of_heads(gated), tape.form([with.b(), with.s(), all])]
+            }),
             rotates,
             complex,
             sight,
@@ -168,14 +180,29 @@ pub(super) fn interleaved<'t>([even, odd]: &[Var<'t>; 2], [cos, sin]: &[Var<'t>;
 }
 
 impl Latent {
+    /// Queries of heads, and the numbers of a gate that is made with them.
+    fn queries<'t>(&self, narrow: &Var<'t>, raw: Option<&Var<'t>>) -> (Var<'t>, Option<Var<'t>>) {
+        let Some(([joined, both, of_heads, columns], raw)) = self.with_gate.zip(raw) else {
+            return (self.query.run(narrow).heads(self.forms.queries, self.several), None);
+        };
+        let joined = narrow.clone().cat(raw.clone(), joined);
+        let made = self.query.run(&{ joined }).named("queries and gates").heads(both, self.several);
+        let order = made.order();
+        let [queries, gates] = made.split([self.forms.queries, of_heads]).map(|part| part.ordered(order));
+        let gates = gates.copy().view(columns).named("gates of attention");
+        (queries, Some(gates))
+    }
+
     /// The attention's contribution, the probabilities that it returns, and the tokens that it hands on.
     pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, tables: &Tables<'t>) -> Attended<'t> {
         tape.at("Latent query projection", sources::PYTORCH_AUTOGRAD);
-        let narrow = self.narrow.as_ref().map(|(down, norm)| norm.run(&down.run(x)));
-        let q = self.query.run(narrow.as_ref().unwrap_or(x));
+        let raw = self.narrow.as_ref().map(|(down, norm)| (down.run(x), norm));
+        let narrow = raw.as_ref().map(|(raw, norm)| norm.run(raw));
+        // With a gate both stay to the end.
+        let raw = raw.map(|(raw, _)| raw).filter(|_| self.with_gate.is_some());
+        let (q, gates) = self.queries(narrow.as_ref().unwrap_or(x), raw.as_ref());
         // The indexer reads it once more.
         let narrow = narrow.filter(|_| self.sight.is_some());
-        let q = q.heads(self.forms.queries, self.several);
         let (order, rotates) = (q.order(), self.rotates);
         let mut parts = rotates.then(|| q.clone().split(self.forms.heads).map(|part| part.ordered(order)));
         tape.at("Latent key and value projection", sources::PYTORCH_AUTOGRAD);
@@ -198,6 +225,11 @@ impl Latent {
         let (mut output, weights) = self.core.run((&queries, &keys, &values), own.as_ref().unwrap_or(tables));
         if let Some(gate) = &self.gate {
             output = gate.run(x, output, None);
+        }
+        if let Some(gates) = &gates {
+            let gates = gates.clone().cast_as(FP32, "gates in fp32").apply(SIGMOID);
+            let format = output.dtype();
+            output = output.mul(gates).cast_as(format, "gated attention output");
         }
         tape.at("Output projection", sources::PYTORCH_AUTOGRAD);
         (self.output.run(&output), weights, indexed.and_then(|indexed| indexed.handed_on))
@@ -321,6 +353,8 @@ struct Router {
     norm: bool,
     /// Several groups: experts of those that are not kept are masked.
     grouped: bool,
+    /// Nothing is chosen among groups.
+    ungrouped: bool,
     /// A group has several experts: the mask of groups is written out for them.
     several: bool,
     /// `[tokens, experts]`, `[tokens, k]`, `[tokens, 1]`.
@@ -348,6 +382,7 @@ impl Router {
             sigmoid,
             norm: moe.norm_topk_prob && !own.ignores_norm_topk_prob,
             grouped: groups > 1,
+            ungrouped: groups == 1 && own.one_group_is_none,
             several: groups < moe.num_experts,
             forms: [tape.form([b, s, experts]), form(moe.num_experts_per_tok), build.shapes.rows],
             groups: [form(groups.saturating_mul(2)), form(groups), form(moe.topk_group)],
@@ -367,7 +402,13 @@ impl Router {
         tape.multiplied(x.form(), all);
         drop(weight);
         let mut held = Vec::new();
-        let (mut weights, index) = if self.sigmoid {
+        let (mut weights, index) = if self.sigmoid && self.ungrouped {
+            let scores = logits.clone().apply(SIGMOID).named("router scores");
+            let choice = tape.constant("scores to choose by", all, FP32);
+            let (_, index) = choice.clone().topk(chosen);
+            held.push(choice);
+            (scores.gather_along(&index, chosen), index)
+        } else if self.sigmoid {
             let scores = logits.clone().apply(SIGMOID).named("router scores");
             let choice = tape.constant("scores to choose by", all, FP32);
             let values = tape.constant("best of groups", self.groups[0], FP32);

@@ -83,7 +83,7 @@ impl Gate {
         let columns = Dim("columns of all heads", heads.1.saturating_mul(value.1));
         let kind = build.model().family.modules().gate;
         let output = match kind {
-            AttentionGate::None => return None,
+            AttentionGate::None | AttentionGate::WithLatentQueries => return None,
             AttentionGate::OfColumns => columns,
             AttentionGate::OfHeads | AttentionGate::SigmoidOfHeads | AttentionGate::SigmoidOfHeadsInFp32 => heads,
         };
@@ -119,7 +119,7 @@ impl Gate {
         let gates = match self.kind {
             AttentionGate::SigmoidOfHeads => gates.apply(SIGMOID),
             AttentionGate::SigmoidOfHeadsInFp32 => gates.cast_as(FP32, "gates in fp32").apply(SIGMOID).cast(x.dtype()),
-            AttentionGate::None | AttentionGate::OfColumns | AttentionGate::OfHeads => {
+            AttentionGate::None | AttentionGate::OfColumns | AttentionGate::WithLatentQueries | AttentionGate::OfHeads => {
                 gates.cast_as(FP32, "gates in fp32").apply(SOFTPLUS).cast(output.dtype())
             }
         };

@@ -27,6 +27,7 @@ mod mlp;
 mod moe;
 mod neox;
 mod norm;
+mod norm_gate;
 pub(crate) mod rare;
 mod rotary;
 mod rotation;

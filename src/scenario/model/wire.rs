@@ -83,6 +83,10 @@ fn sizes(config: &ModelConfig) -> String {
         Some(source) => format!("{sizes}&{SOURCE}={}", words_of_source(source)),
         None => sizes,
     };
+    let sizes = match config.norm_gate_rank {
+        0 => sizes,
+        rank => format!("{sizes}&{NORM_GATE}={rank}"),
+    };
     let sizes = if config.chunks { format!("{sizes}&{CHUNKS}=1") } else { sizes };
     let sizes = if config.cache.is_empty() { sizes } else { format!("{sizes}&{CACHE}={}", words_of_cache(&config.cache)) };
     match config.shared {
@@ -92,6 +96,9 @@ fn sizes(config: &ModelConfig) -> String {
         None => sizes,
     }
 }
+
+/// The key of the rank of norms' gates, likewise.
+const NORM_GATE: &str = "norm-gate";
 
 /// The key of layers that see chunks of a text, likewise.
 const CHUNKS: &str = "chunks";
@@ -252,6 +259,10 @@ fn shape(text: &str) -> ModelConfig {
         task: read_task(text),
         shared: read_shared(text),
         cache: read_cache(text),
+        norm_gate_rank: text
+            .split('&')
+            .find_map(|pair| pair.strip_prefix(NORM_GATE)?.strip_prefix('=')?.parse().ok())
+            .unwrap_or_default(),
         chunks: text.split('&').any(|pair| pair.strip_prefix(CHUNKS) == Some("=1")),
         ..by_hand.config_of_sizes()
     }

@@ -93,6 +93,7 @@ impl Scenario {
             tower: None,
             source: None,
             shared: None,
+            norm_gate_rank: 0,
             cache: CacheParts::NONE,
             chunks: false,
             hybrid: self.hybrid(),

@@ -48,7 +48,7 @@ fn heads_are_shared_out_and_latent_vectors_are_not() {
         let [one, two] = [1, 2].map(|ranks| cached(&model, ranks, 48, 1));
         match row["config"]["model_type"].as_str() {
             Some("doge" | "jetmoe" | "moshi" | "hrm_text") => assert_eq!(one, 2 * two),
-            Some("deepseek_v4" | "longcat_flash" | "axk2") => assert_eq!(one, two),
+            Some("deepseek_v4" | "longcat_flash" | "axk2" | "hy_v4") => assert_eq!(one, two),
             _ => assert!(two <= one),
         }
     }
@@ -95,4 +95,22 @@ fn tokens_see_those_before_them_in_their_chunk() {
         r#"{"model_type":"llama4_text","num_hidden_layers":8,"attention_chunk_size":1024,"no_rope_layers":[0,1,1,1,1,1,1,0]}"#;
     scenario.apply_imported(&headroom::import::config_json(text).expect("a known model"));
     assert_eq!(decode(&encode(&scenario)).scenario.model_config(), shorter);
+}
+
+/// A.X K2's gates are a rank that a link holds.
+#[test]
+fn a_link_holds_the_rank_of_norms_gates() {
+    let read = |more: &str| {
+        let text = format!(r#"{{"model_type":"axk2","num_hidden_layers":4{more}}}"#);
+        headroom::import::config_json(&text).expect("a known model")
+    };
+    let (usual, wider) = (read(""), read(r#","gated_norm_rank":24"#));
+    assert_eq!([usual.config.norm_gate_rank, wider.config.norm_gate_rank], [16, 24]);
+    let parameters = [&usual, &wider].map(|read| headroom::ops::parameters_of(&read.config));
+    // Four norms before attention, three before experts.
+    assert_eq!(parameters[1] - parameters[0], 7 * 2 * 2048 * 8);
+    assert_eq!(parameters[1], support::parameters(&wider.config));
+    let mut scenario = headroom::scenario::Scenario::default();
+    scenario.apply_imported(&wider);
+    assert_eq!(decode(&encode(&scenario)).scenario.model_config(), wider.config);
 }
