@@ -94,31 +94,26 @@ impl CachePart {
     }
 
     /// Of so many heads.
-    #[must_use]
     pub const fn heads(self, heads: u64) -> Self {
         Self { heads, ..self }
     }
 
     /// Of the last tokens alone.
-    #[must_use]
     pub const fn within(self, most: u64) -> Self {
         Self { most, ..self }
     }
 
     /// One for so many tokens.
-    #[must_use]
     pub const fn every(self, every: u64) -> Self {
         Self { every, ..self }
     }
 
     /// One for the whole text.
-    #[must_use]
     pub const fn once(self) -> Self {
         Self { every: 0, ..self }
     }
 
     /// In fp32.
-    #[must_use]
     pub const fn wide(self) -> Self {
         Self { wide: true, ..self }
     }
