@@ -159,31 +159,6 @@ impl State {
         follows && self.frames.get(at(before)).is_some_and(|before| !before.recomputed)
     }
 
-    /// Keeps the gradient of one part of a split tensor until all have come.
-    fn keep_part(&mut self, split: u32, number: usize, grad: Grad) {
-        let Some(node) = self.nodes.get_mut(at(split)) else { return };
-        let known = self.parts.iter().position(|(of, _)| *of == split).unwrap_or_else(|| {
-            self.parts.push((split, Vec::new()));
-            self.parts.len() - 1
-        });
-        if let Some((_, parts)) = self.parts.get_mut(known) {
-            parts.resize(parts.len().max(number + 1), None);
-            if let Some(part) = parts.get_mut(number) {
-                *part = Some(grad);
-            }
-        }
-        if node.grad.is_none() {
-            // The split runs once any part has come; which gradient stands for it does not matter.
-            node.grad = Some(Grad { storage: NONE, ..grad });
-        }
-    }
-
-    /// The gradients of the parts of a split tensor, which have done their work once its node runs.
-    fn take_parts(&mut self, split: u32) -> Vec<Option<Grad>> {
-        let place = self.parts.iter().position(|(of, _)| *of == split);
-        place.map_or_else(Vec::new, |place| self.parts.swap_remove(place).1)
-    }
-
     /// Plays a script; what is left is its result.
     pub(super) fn play(&mut self, steps: &[i8], name: &'static str, form: Form, dtype: DType) -> u32 {
         let mut slots = [NONE; 16];
@@ -205,8 +180,10 @@ impl State {
     fn run(&mut self, number: u32) {
         self.arrived.clear();
         let Some(found) = self.nodes.get_mut(at(number)) else { return };
-        let Some(mut grad) = found.grad.take() else { return };
+        // Copied before anything is written there, so that the copy need not wait for it.
         let mut node = *found;
+        let Some(mut grad) = node.grad.take() else { return };
+        found.grad = None;
         self.op = node.op;
         self.joined.clear();
         if node.rule == Rule::Split {

@@ -5,7 +5,7 @@ use super::Form;
 use super::Order;
 use super::over::Writes;
 use super::scratch::Attends;
-use super::state::{Grad, NONE, Node, Operand, Rule, State, count};
+use super::state::{Grad, NONE, Node, Operand, Rule, State, at, count};
 use crate::config::Dispatch;
 use crate::ops::tensor::{Dim, Shape};
 use crate::units::DType;
@@ -102,6 +102,31 @@ impl State {
             Rule::Cat => node.operands.map(|operand| wants(operand).then(|| self.view(grad, operand.form))),
             _ => [None; 3],
         }
+    }
+
+    /// Keeps the gradient of one part of a split tensor until all have come.
+    pub(super) fn keep_part(&mut self, split: u32, number: usize, grad: Grad) {
+        let Some(node) = self.nodes.get_mut(at(split)) else { return };
+        let known = self.parts.iter().position(|(of, _)| *of == split).unwrap_or_else(|| {
+            self.parts.push((split, Vec::new()));
+            self.parts.len() - 1
+        });
+        if let Some((_, parts)) = self.parts.get_mut(known) {
+            parts.resize(parts.len().max(number + 1), None);
+            if let Some(part) = parts.get_mut(number) {
+                *part = Some(grad);
+            }
+        }
+        if node.grad.is_none() {
+            // The split runs once any part has come; which gradient stands for it does not matter.
+            node.grad = Some(Grad { storage: NONE, ..grad });
+        }
+    }
+
+    /// The gradients of the parts of a split tensor, which have done their work once its node runs.
+    pub(super) fn take_parts(&mut self, split: u32) -> Vec<Option<Grad>> {
+        let place = self.parts.iter().position(|(of, _)| *of == split);
+        place.map_or_else(Vec::new, |place| self.parts.swap_remove(place).1)
     }
 
     /// Of elementwise arithmetic.

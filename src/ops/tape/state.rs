@@ -312,6 +312,21 @@ pub(crate) struct Node {
     pub grad: Option<Grad>,
 }
 
+impl Node {
+    /// A node with nothing before it.
+    const NOTHING: Self = Self {
+        rule: Rule::Pass,
+        operands: [Operand::NOTHING; 3],
+        saved: [NONE; SAVED],
+        saves: 0,
+        op: 0,
+        layer: 0,
+        frame: NONE,
+        compiled: false,
+        grad: None,
+    };
+}
+
 /// The recomputed tensors of a frame, collected until all are there.
 #[derive(Debug, Default)]
 pub(super) struct Recording {
@@ -574,17 +589,19 @@ impl State {
         }
         let frame = self.open_frame.unwrap_or(NONE);
         let (op, layer) = (self.op, self.layer);
-        let (compiled, saved) = (self.compiled, [NONE; SAVED]);
-        self.nodes.push(Node { rule, operands, saved, saves: 0, op, layer, frame, compiled, grad: None });
+        let compiled = self.compiled;
+        // Written in place: a copy of what was just written elsewhere would have to wait for it.
+        self.nodes.push(Node::NOTHING);
+        if let Some(node) = self.nodes.last_mut() {
+            (node.rule, node.operands) = (rule, operands);
+            (node.op, node.layer, node.frame, node.compiled) = (op, layer, frame, compiled);
+        }
         count(self.nodes.len()) - 1
     }
 
     /// A node with nothing before it.
     pub fn source(&mut self) -> u32 {
-        let nothing = [Operand::NOTHING; 3];
-        let (op, layer) = (self.op, self.layer);
-        let (rule, saved, frame, grad) = (Rule::Pass, [NONE; SAVED], NONE, None);
-        self.nodes.push(Node { rule, operands: nothing, saved, saves: 0, op, layer, frame, compiled: false, grad });
+        self.nodes.push(Node { op: self.op, layer: self.layer, ..Node::NOTHING });
         count(self.nodes.len()) - 1
     }
 
