@@ -276,13 +276,7 @@ fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
         // One of blocks has no weights of heads.
         total += rank * n * d + h * d + 2 * d + if indexer.block > 0 { 0 } else { h * n };
     }
-    if config.norm_gate_rank > 0 {
-        // Gates of norms; queries and gates of attention from narrow queries twice.
-        let (gated, a) = (1 + u64::from(config.moe_at(layer).is_some()), config.num_attention_heads);
-        let (rank, query, value) =
-            config.mla.map_or((0, 0, 0), |mla| (mla.q_lora_rank.unwrap_or(0), mla.qk_head_dim(), mla.v_head_dim));
-        total += gated * 2 * config.hidden_size * config.norm_gate_rank + rank * a * (query + 2 * value);
-    }
+    total += gate_parameters(config, layer);
     if let Some(altup) = &hybrid.altup {
         let (h, n, p) = (config.hidden_size, altup.num_inputs, altup.hidden_size_per_layer_input);
         // A scale, coefficients of two kinds and a router; a low-rank layer; a gated input: with a norm each. The last is all that there is
@@ -294,6 +288,14 @@ fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
         total += 4 * config.hidden_size + moe.num_experts;
     }
     total + halves.into_iter().filter(|half| *half).count() as u64 * (config.norms_per_block / 2) * norm
+}
+
+/// Gates of norms, and what queries have more where a gate of attention is made with them, of narrow queries twice.
+fn gate_parameters(config: &ModelConfig, layer: u64) -> u64 {
+    let Some(mla) = config.mla.filter(|_| config.norm_gate_rank > 0) else { return 0 };
+    let gated = 1 + u64::from(config.moe_at(layer).is_some());
+    let rank = mla.q_lora_rank.unwrap_or(0) * config.num_attention_heads;
+    gated * 2 * config.hidden_size * config.norm_gate_rank + rank * (mla.qk_head_dim() + 2 * mla.v_head_dim)
 }
 
 /// A state's parameters with `n` heads of width `p`, a convolution over `c` tokens.
