@@ -18,6 +18,7 @@ mod images;
 mod in_place;
 mod keeps;
 mod losses;
+mod nodes;
 mod order;
 mod over;
 mod parameters;

@@ -43,7 +43,8 @@ fn served_models() -> Vec<ModelConfig> {
 
 /// Weights of a block's matrix that one token is multiplied with; nothing of norms of every head.
 fn met_by_a_token(model: &ModelConfig, op: &Op, tensor: &Tensor) -> u64 {
-    let is_matrix = tensor.shape.dims().count() > 1 && !tensor.name.ends_with("biases") && !op.name.contains("norm");
+    let of_norm = op.name.contains("norm") && op.name != "Gate of the norm";
+    let is_matrix = tensor.shape.dims().count() > 1 && !tensor.name.ends_with("biases") && !of_norm;
     if tensor.role != Role::Parameter || !is_matrix {
         return 0;
     }
@@ -139,7 +140,9 @@ fn every_matrix_is_multiplied_once_with_every_token_that_meets_it() {
 fn served_models_multiply_as_trained_ones_and_the_head_only_the_last_tokens() {
     // Encoders are not served, alone or beside a decoder.
     // PyTorch's own counter stands beside what shared blocks multiply.
-    let writes = |model: &ModelConfig| model.is_served() && model.source.is_none() && model.shared.is_none();
+    let plain = |model: &ModelConfig| model.source.is_none() && model.shared.is_none();
+    // Of models that are counted alone nobody tells products.
+    let writes = |model: &ModelConfig| model.is_served() && plain(model) && !model.is_counted_and_served();
     for model in models().chain(served_models()).filter(writes) {
         for attention in [AttentionKernel::Standard, AttentionKernel::Flash] {
             let plain = Lowering { training: false, attention, ..Lowering::parameters_only(&model) };
