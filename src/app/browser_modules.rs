@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 use crate::scenario::codec::Decoded;
 
 thread_local! {
-    /// Whether they are on their way: nobody asks twice.
+    /// They are on their way: nobody asks twice.
     static ON_THEIR_WAY: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// What a part of a cache holds. Keys, values and what replaces them are in the cache's format; all else is as the model makes it.
+/// Content of a part of a cache. Keys, values and what replaces them are in the cache's format; all else is as the model makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CachePartKind {
     /// Keys of heads.
@@ -58,7 +58,7 @@ impl CachePartKind {
         }
     }
 
-    /// Whether the cache's format is its own.
+    /// True if the cache's format is its own.
     pub const fn is_stored_as_cache(self) -> bool {
         match self {
             Self::Keys | Self::Values | Self::Latents | Self::RotatedKeys | Self::IndexKeys | Self::CompressedKeys => true,
@@ -71,7 +71,7 @@ impl CachePartKind {
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CachePart {
-    /// What it holds.
+    /// Its content.
     pub part: CachePartKind,
     /// How many layers have it; a layer that attends twice has it twice.
     pub layers: u64,
@@ -127,7 +127,7 @@ impl CachePart {
         }
     }
 
-    /// Whether it grows by an entry with every token.
+    /// True if it grows by an entry with every token.
     pub const fn grows(&self) -> bool {
         self.every == 1 && self.most == 0
     }
@@ -141,7 +141,7 @@ impl CacheParts {
     /// None.
     pub const NONE: Self = Self(Cow::Borrowed(&[]));
 
-    /// Whether no part is listed.
+    /// True if no part is listed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

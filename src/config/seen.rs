@@ -1,4 +1,4 @@
-//! What a vision tower sees of an image: how it is resized or cut, and how many tokens it becomes.
+//! An image as a vision tower sees it: how it is resized or cut, and how many tokens it becomes.
 
 use super::images::{Images, Seen};
 use super::steps::{TowerFact, TowerStep};
@@ -37,7 +37,7 @@ impl Tower {
         let mut ends = !self.projector.parts.is_empty();
         for part in self.parts() {
             let steps = part.steps()?;
-            // What feeds the text's blocks becomes no tokens.
+            // Parts that feed the text's blocks become no tokens.
             for step in steps.iter().filter(|_| part.feeds().is_none()) {
                 ends |= matches!(step, TowerStep::Packed { .. });
                 seen.tokens = self.behind(*step, images, &mut seen)?;

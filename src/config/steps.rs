@@ -167,7 +167,7 @@ impl TowerStep {
     }
 }
 
-/// What is so while images run through a tower and a projector.
+/// Facts that hold while images run through a tower and a projector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TowerFact {
     /// Pixels are cast before the tower runs, and held until the projector has.

@@ -14,11 +14,11 @@ use crate::ops::modules::rare;
 use crate::stacks::Stack;
 use crate::units::Bytes;
 
-/// What is asked about a step that is not played.
+/// Questions about a step that is not played.
 pub(super) struct Unplayed {
     /// Memory at the peak of a step by Megatron-LM's schedule, on one stage or the one that holds most, with or without its tensors.
     pub peak: fn(&Job, &TrainingRun, Option<u64>, bool) -> megatron::Peak,
-    /// What a stage holds when forward has ended.
+    /// Lines that a stage holds when forward has ended.
     pub after_forward: fn(&Job, &TrainingRun, u64) -> Vec<LineItem>,
     /// Parameters that learn.
     pub trainable: fn(&Job, &TrainingRun) -> u64,

@@ -1,4 +1,4 @@
-//! What a family whose parameters are counted alone asks of a file: numbers under keys, in groups of keys, and in lists.
+//! Questions to a file by a family whose parameters are counted alone: numbers under keys, in groups of keys, and in lists.
 //!
 //! | key | word | answer |
 //! |---|---|---|

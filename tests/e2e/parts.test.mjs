@@ -1,4 +1,4 @@
-// What few models need is a part of the program, which the page fetches when a scenario needs it.
+// Modules that few models have are a part of the program, which the page fetches when a scenario needs it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

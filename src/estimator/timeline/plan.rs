@@ -375,7 +375,7 @@ fn played(job: &Job, stage: &Stage, live: Option<Live>, every: bool) -> Vec<Play
     // gradients of what layers share, and of the inputs of all of them.
     let caches = tuning.keys_before() > 0 || model.altup().is_some();
     let (first, end) = (stage.range().start, stage.range().end);
-    // What feeds a block is no block's like.
+    // A part that feeds a block is like no block.
     let images = job.training().map_or(Images::NONE, |run| run.images);
     let fed = model.tower.map_or(0, |tower| tower.fed_blocks(images));
     let mut all = Vec::new();

@@ -11,7 +11,7 @@ fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     let along = of("image_size", 224) / side;
     let patches = h * (of("num_channels", 3) * side * side + 1);
     let is = |class: &str| said("architectures", &format!("^{class}")) == Some(1);
-    // What a teacher taught has a word and a position of its own.
+    // A distilled model has a further token with a position of its own.
     let distilled = u64::from(DISTILLED.iter().any(|class| is(class)));
     let positions = (along * along + 1 + distilled) * h + distilled * h;
     let attention = 4 * h * h + of("qkv_bias", 1) * 3 * h + h;
@@ -26,7 +26,7 @@ fn rest(model: &Counted, _: &Own, said: Said<'_>) -> u64 {
     patches + positions + model.num_hidden_layers * attention + ends
 }
 
-/// What files are saved from.
+/// The classes that files are saved from.
 const CLASSES: &[&str] = &[
     "ViTModel",
     "ViTForImageClassification",

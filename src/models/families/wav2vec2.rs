@@ -18,7 +18,7 @@ fn width(said: Said<'_>) -> u64 {
     said("conv_dim", "$").unwrap_or(512)
 }
 
-/// What stands before the blocks: convolutions, a norm and a matrix, and a convolution that tells where a frame stands.
+/// Parts before the blocks: convolutions, a norm and a matrix, and a convolution that tells where a frame stands.
 pub(super) fn before(model: &Counted, said: Said<'_>) -> u64 {
     let (h, c) = (model.hidden_size, width(said));
     let norm = said("", "feat_proj_layer_norm").unwrap_or(1) * 2 * c;
@@ -44,7 +44,7 @@ pub(super) fn ends(model: &Counted, said: Said<'_>) -> u64 {
     }
 }
 
-/// What files are saved from.
+/// The classes that files are saved from.
 const CLASSES: &[&str] =
     &["Wav2Vec2Model", "Wav2Vec2ForPreTraining", "Wav2Vec2ForCTC", "HubertModel", "HubertForCTC", "WavLMModel", "WavLMForCTC"];
 

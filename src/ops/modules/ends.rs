@@ -61,7 +61,7 @@ pub(crate) struct Embedded<'t> {
     moved: Option<Var<'t>>,
     /// Tokens of images and what they come from, as far as the model's output holds it.
     images: Vec<Var<'t>>,
-    /// What the text's first blocks are fed of the images.
+    /// Tokens of images that feed the text's first blocks.
     fed: Option<Fed<'t>>,
     /// Nodes of a tower whose outputs nobody reads, until `forward` returns.
     unread: (u32, u32),

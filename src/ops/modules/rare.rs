@@ -85,7 +85,7 @@ fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
     }
 }
 
-/// Whether this thread asked for what the page may have to fetch: nobody does about jobs that are said to need nothing.
+/// Notes that this thread asked for something that the page may have to fetch: nobody does about jobs that are said to need nothing.
 #[cfg(test)]
 pub(crate) mod asked {
     use std::cell::Cell;

@@ -8,7 +8,7 @@ use super::{Form, HeadAndLoss, Order, Tile};
 use crate::config::Float8;
 use crate::units::DType;
 
-/// What an autograd formula does with the gradient of a node's output.
+/// An autograd formula: how it hands on the gradient of a node's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// Passes it on.
@@ -129,7 +129,7 @@ pub(crate) struct Node {
     pub op: u16,
     pub layer: u16,
     pub frame: u32,
-    /// Whether it is part of a compiled graph.
+    /// True if it is part of a compiled graph.
     pub compiled: bool,
     pub grad: Option<Grad>,
 }

@@ -24,7 +24,7 @@ DEFAULT = dict(seq_length=512, micro_batch_size=1, precision="fsdp_mixed", atten
                optimizer="adamw", optimizer_implementation="for_loop", gradient_accumulation_steps=1)
 
 
-# What blocks of towers are called.
+# Names of towers' blocks.
 BLOCKS = ("VisionBlock", "VisionLayer", "EncoderLayer", "PixtralAttentionLayer")
 
 

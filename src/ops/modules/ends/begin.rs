@@ -8,7 +8,7 @@ use crate::sources;
 use crate::units::DType;
 
 impl<'t> Embedded<'t> {
-    /// What a text alone has: its first block's input, its tables, what `forward` holds with its residual streams, and its tokens.
+    /// The begin of a text alone: its first block's input, its tables, what `forward` holds with its residual streams, and its tokens.
     fn new(hidden: Var<'t>, tables: [Tables<'t>; 2], (held, streams): (Vec<Var<'t>>, Vec<Var<'t>>), ids: &Var<'t>) -> Self {
         let images = Vec::new();
         Self { hidden, tables, held, ids: ids.clone(), streams, moved: None, images, fed: None, unread: (0, 0) }

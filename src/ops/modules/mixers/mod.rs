@@ -30,7 +30,7 @@ use short_conv::ShortConv;
 
 /// A layer that keeps a state, as blocks know it.
 pub(crate) trait StateLayer: fmt::Debug {
-    /// Whether it runs, instead of being counted alone.
+    /// True if it runs, instead of being counted alone.
     fn is_run(&self) -> bool;
 
     /// Its contribution, unless its products are only counted; what the block holds to its end beside goes to `held`.

@@ -2,7 +2,7 @@
 
 use crate::ops::tape::{Form, Var};
 
-/// What the text's first blocks are fed, behind each one its own.
+/// Tokens that feed the text's first blocks, behind each one its own.
 #[derive(Debug)]
 pub(in crate::ops::modules) struct Fed<'t> {
     pub tokens: Vec<Var<'t>>,
@@ -15,7 +15,7 @@ pub(in crate::ops::modules) struct Fed<'t> {
 }
 
 impl<'t> Fed<'t> {
-    /// What a block hands on, once tokens are added in the places of images (`_deepstack_process`).
+    /// A block's output once tokens are added in the places of images (`_deepstack_process`).
     pub fn behind(&mut self, layer: usize, hidden: Var<'t>) -> Var<'t> {
         self.before = None;
         let Some(tokens) = self.tokens.get(layer) else { return hidden };

@@ -30,7 +30,7 @@ pub(super) struct Joined {
     half: Form,
     /// Squares of patches of all images, as a kernel reads them.
     squares: Form,
-    /// What `forward` holds: the convolution's output, cosines and sines, and the mask or where images end.
+    /// Tensors that `forward` holds: the convolution's output, cosines and sines, and the mask or where images end.
     held: Cell<[Option<Kept>; 4]>,
 }
 
@@ -56,7 +56,7 @@ impl Joined {
         }
     }
 
-    /// What the model is told beside pixels.
+    /// Numbers that the model is told beside pixels.
     pub fn sizes<'t>(&self, tape: &'t Tape) -> Var<'t> {
         tape.constant("sizes of images", self.sizes, DType::Int64)
     }
@@ -95,7 +95,7 @@ impl Joined {
         self.held.get().into_iter().skip(1).flatten().map(|kept| tape.held(kept)).collect()
     }
 
-    /// What the tower's `forward` held goes, as far as nobody else holds it.
+    /// Lets go of the tensors that the tower's `forward` held, as far as nobody else holds them.
     pub fn ends(&self, tape: &Tape) {
         self.held.take().into_iter().flatten().for_each(|kept| tape.let_go(kept));
     }

@@ -278,7 +278,7 @@ impl Sight {
         (at.x, last, fed)
     }
 
-    /// What the text is fed of the output of that block.
+    /// Tokens that the text is fed of the output of that block.
     fn fed_behind<'t>(&self, tape: &'t Tape, block: u64, at: &At<'t>) -> Option<Var<'t>> {
         let (part, behind) = self.parts.iter().find_map(|part| feeds(part).map(|behind| (part, behind)))?;
         let (bits, block) = (self.tower.sizes.get(behind), u32::try_from(block).ok()?);

@@ -8,7 +8,7 @@ use crate::ops::tape::{Form, Kept, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::units::DType;
 
-/// What is told of each image beside its pixels.
+/// Numbers that are told of each image beside its pixels.
 #[derive(Debug)]
 pub(super) struct Picked {
     /// A number for each pixel of an image.

@@ -19,7 +19,7 @@ pub(super) struct SpreadOut {
     tiles: Form,
     /// Numbers by patches, of all tiles, without what was padded, as far as they are shown, and with what ends every row.
     planes: [Form; 4],
-    /// What ends every row.
+    /// The vector that ends every row.
     ends: Form,
     /// Tokens of an image, and of all.
     tokens: [Form; 2],
@@ -53,7 +53,7 @@ impl SpreadOut {
         }
     }
 
-    /// What the model is told beside pixels.
+    /// Numbers that the model is told beside pixels.
     pub fn sizes<'t>(&self, tape: &'t Tape) -> Var<'t> {
         tape.constant("sizes of images", self.sizes, DType::Int64)
     }

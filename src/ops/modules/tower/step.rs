@@ -1,4 +1,4 @@
-//! What becomes of images in one step of a tower or of a projector.
+//! One step of a tower or of a projector over images.
 
 use super::Laid;
 use super::run::{At, Sight};
