@@ -142,7 +142,7 @@ for (const viewport of [{ width: 1280, height: 800 }, { width: 1280, height: 720
       noConsoleErrors(page);
       await page.close();
     }
-    assert.equal(steps, 54);
+    assert.equal(steps, 56);
     assert.equal(coded.size, viewport.height === 720 ? Object.keys(PICTURES).length : 0);
     assert.deepEqual(problems, []);
   });
