@@ -7,12 +7,30 @@ const PICTURES = "./pictures.js";
 const EMBED = "./embed.js";
 const OFFLINE = "./offline.js";
 
-/** The program as the build packed it, in LZMA, which browsers do not unpack themselves. */
-const unpacked = async (name) => {
-  const [response, { unlzma }] = await Promise.all([fetch(name), import(UNPACK)]);
+const bytesOf = async (name) => {
+  const response = await fetch(name);
   if (!response.ok) throw new Error(`${name}: ${response.status}`);
-  const packed = new Uint8Array(await response.arrayBuffer());
-  return new Response(unlzma(packed), { headers: { "content-type": "application/wasm" } });
+  return new Uint8Array(await response.arrayBuffer());
+};
+
+/** Bytes unpacked in a worker, so that the page takes input meanwhile. */
+const unpackedAside = (packed) =>
+  new Promise((done, failed) => {
+    const worker = new Worker(UNPACK, { type: "module" });
+    worker.onerror = failed;
+    worker.onmessage = ({ data }) => {
+      worker.terminate();
+      done(data);
+    };
+    packed.then((bytes) => worker.postMessage(bytes), failed);
+  });
+
+/** The program as the build packed it, in LZMA, which browsers do not unpack themselves. Where no worker may begin, as in a frame without
+ * an origin of its own, the page unpacks it. */
+const unpacked = async (name) => {
+  const packed = bytesOf(name);
+  const program = await unpackedAside(packed).catch(async () => (await import(UNPACK)).unlzma(await packed));
+  return new Response(program, { headers: { "content-type": "application/wasm" } });
 };
 
 /** The rules that only lessons and the panels of the workers need. */

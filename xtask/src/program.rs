@@ -22,7 +22,7 @@ pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
     let (bindings, wasm) = without_streams(path, &bindings, &wasm)?;
     let (bindings, wasm) = with_short_names(path, (&bare(&bindings), Script::Module), &optimized(path, &wasm)?)?;
     let packed = unpack::tightly_packed(&wasm)?;
-    let unpacker = minified(path, &format!("{}export {{ unlzma }};\n", unpack::script()?), Script::Module)?;
+    let unpacker = minified(path, &format!("{}{}", unpack::script()?, unpack::IN_WORKER), Script::Module)?;
     let names = [
         format!("headroom-page-{:016x}.js", hash_of(bindings.as_str())),
         format!("headroom-page-{:016x}{PACKED}", hash_of(&wasm)),

@@ -22,6 +22,14 @@ return unsorted(output.toArray());
 };
 ";
 
+/// The end of the script where it is a file of its own: a module, and a worker that unpacks what it is sent.
+pub const IN_WORKER: &str = "export { unlzma };
+if (!self.document) self.onmessage = ({ data }) => {
+const program = unlzma(data);
+self.postMessage(program, [program.buffer]);
+};
+";
+
 /// How far the packer may look back, in bytes: further than a program is long.
 const DICTIONARY: u32 = 1 << 23;
 
