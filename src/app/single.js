@@ -1,18 +1,23 @@
 // Starts the page that is a single file: program and bindings stand in it as text, and the workers are made from the same.
 
-/** The bytes that an element's text packs: how many at the end are not the file's, then Z85 with ~ for <, five letters for four bytes. */
+/** The bytes that an element's text packs, in basE91: two letters hold 13 bits, or 14 where their value is small. */
 const unpack = async (text) => {
-  const letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&~>()[]{}@%$#";
+  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&()*+,./:;-=\\?@[]^_`{|}~'";
   const digits = new Uint8Array(128);
   for (let digit = 0; digit < letters.length; digit += 1) digits[letters.charCodeAt(digit)] = digit;
-  const words = new DataView(new ArrayBuffer(((text.length - 1) / 5) * 4));
-  for (let word = 0; word < words.byteLength / 4; word += 1) {
-    let value = 0;
-    for (let at = 1 + word * 5; at < 6 + word * 5; at += 1) value = value * 85 + digits[text.charCodeAt(at)];
-    words.setUint32(word * 4, value);
+  const packed = new Uint8Array(Math.ceil((text.length * 7) / 8));
+  let [length, bits, count] = [0, 0, 0];
+  for (let at = 0; at + 1 < text.length; at += 2) {
+    const value = digits[text.charCodeAt(at)] + digits[text.charCodeAt(at + 1)] * 91;
+    bits |= value << count;
+    count += (value & 8191) > 88 ? 13 : 14;
+    for (; count > 7; count -= 8) {
+      packed[length++] = bits;
+      bits >>= 8;
+    }
   }
-  const packed = new Uint8Array(words.buffer, 0, words.byteLength - Number(text[0]));
-  return unlzma(packed);
+  if (text.length % 2) packed[length++] = bits | (digits[text.charCodeAt(text.length - 1)] << count);
+  return unlzma(packed.subarray(0, length));
 };
 
 const textOf = (id) => document.getElementById(id).textContent;
@@ -25,7 +30,7 @@ const workerScript = () =>
         textOf("unpack"),
         ";\n",
         textOf("bindings"),
-        `\nconst unpack = ${unpack};\nunpack("${textOf("program").trim()}").then((module_or_path) => wasm_bindgen({ module_or_path }))`,
+        `\nconst unpack = ${unpack};\nunpack(${JSON.stringify(textOf("program").trim())}).then((module_or_path) => wasm_bindgen({ module_or_path }))`,
         ".catch((error) => postMessage(`failed: ${error}`));",
       ],
       { type: "text/javascript" },

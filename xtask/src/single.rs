@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use base91::codemap::XmlFriendly;
+use base91::iter::EncodeGenericIterator;
 
 use crate::offline::integrity;
 use crate::program::{bare, optimized, read_source};
@@ -99,11 +101,9 @@ fn assembled(page: &str, [unpack, bindings]: [&str; 2], packed: &[u8]) -> Outcom
     Ok(html.replacen("</head>", &above, 1).replacen("</body>", &below, 1))
 }
 
-/// Bytes as letters, which `single.js` reads: how many zeros fill up the last four, then all in Z85 without the sign that begins a tag.
+/// Bytes as letters, which `single.js` reads: basE91 with letters among which no tag begins.
 fn as_text(bytes: &[u8]) -> String {
-    let mut filled = bytes.to_vec();
-    filled.resize(bytes.len().next_multiple_of(4), 0);
-    format!("{}{}", filled.len() - bytes.len(), z85::encode(filled).replace('<', "~"))
+    EncodeGenericIterator::<XmlFriendly, _>::new(bytes.iter().copied()).as_char_iter().collect()
 }
 
 /// The page without the files that it names: style sheets and icon are returned, scripts and programs come in other ways.
@@ -135,6 +135,9 @@ fn with_policy(page: &str, policy: &str) -> Outcome<String> {
 
 #[cfg(test)]
 mod tests {
+    use base91::codemap::XmlFriendly;
+    use base91::iter::DecodeGenericIterator;
+
     use super::{as_text, assembled, without_files};
     use crate::offline::integrity;
     use crate::program::read_source;
@@ -158,10 +161,8 @@ mod tests {
         for length in 0..300_u16 {
             let bytes: Vec<u8> = (0..length).map(|at| (at * 31 % 251) as u8).collect();
             let text = as_text(&bytes);
-            assert!(!text.contains('<'));
-            let (filled, letters) = text.split_at(1);
-            let mut read = z85::decode(letters.replace('~', "<")).unwrap();
-            read.truncate(read.len() - filled.parse::<usize>().unwrap());
+            assert!(!text.contains(['<', '"', '\n']));
+            let read: Vec<u8> = DecodeGenericIterator::<XmlFriendly, _>::new(text.bytes()).collect();
             assert_eq!(read, bytes);
         }
     }
