@@ -148,6 +148,8 @@ test('a model is chosen with the keyboard alone', async () => {
   const field = input(page, 'm');
   await field.focus();
   await page.keyboard.type('llama 2');
+  // The finder comes with the program for later, and its best row is marked then.
+  await until(async () => /Llama 2/.test(await page.locator('#l-m').getByRole('option').first().textContent()));
   await press(page, 'ArrowDown');
   const active = await field.getAttribute('aria-activedescendant');
   const option = page.locator(`#${active}`);
