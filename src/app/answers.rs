@@ -112,6 +112,11 @@ impl Answers {
         self.asked.serving.get_or_init(|| serving(&self.job, &self.inverse())).as_ref()
     }
 
+    /// True if this answer, or that of a scenario compared with, waits for a part of the engine. Where all are answered nothing is looked at.
+    pub fn wait_for_parts(&self) -> bool {
+        self.waits || self.others.iter().any(|other| other.answer.is_none() && modules::waits(&other.scenario))
+    }
+
     /// Whether half of the memory stays free: no allocator's gaps are as large as all tensors, so none has to be asked.
     pub fn leaves_half_free(&self) -> bool {
         self.estimate.total().0.saturating_mul(2) <= self.estimate.capacity.0

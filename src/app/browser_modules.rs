@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use leptos::prelude::*;
 
+use super::answers::Answers;
 use super::following::follow;
 use super::modules::{are_all_there, waits};
 use super::state::State;
@@ -19,7 +20,9 @@ thread_local! {
 /// there, the page is written anew.
 pub fn keep(state: State) {
     Effect::new(move || {
-        if state.said.with(|said| any_waits(&said.scenario, &said.compare)) {
+        // A further change asks again where nothing came, though the answer is the one before.
+        state.said.track();
+        if state.answers.with(Answers::wait_for_parts) {
             fetch_once(state, true);
         }
     });
