@@ -250,6 +250,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for folder in [
         "catalog/configs",
         "engines",
+        "launch/formats",
         "models/families",
         "models/projectors",
         "models/towers",

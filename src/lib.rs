@@ -23,6 +23,7 @@
 //! | [`diagnosis`] | an out-of-memory message beside the estimate: what was asked for, why it failed, what helps |
 //! | [`explain`] | every number's formula, source and growth |
 //! | [`scenario`] | what the user said: fields, links, saved records |
+//! | [`launch`] | commands and files that people start runs with: read into a scenario, written from one |
 //! | [`lessons`] | stories made of steps, exercises, answers of students |
 //! | [`charts`] | figures as SVG text |
 //! | [`app`] | the page (in the browser), and its words (everywhere) |
@@ -54,6 +55,7 @@ pub mod estimator;
 pub mod explain;
 pub mod hardware;
 pub mod import;
+pub mod launch;
 pub mod lessons;
 pub mod methods;
 pub mod models;

@@ -75,6 +75,13 @@ mod planner {
     mod search;
 }
 
+/// Commands and files that people start runs with.
+mod launch {
+    mod fixtures;
+    mod notation;
+    mod round_trip;
+}
+
 /// Inputs, links and saved scenarios.
 mod scenario {
     mod recorded_answers;
