@@ -21,6 +21,7 @@ pub mod formula;
 pub mod headline;
 pub mod history;
 pub mod later;
+pub mod launching;
 pub mod markup;
 pub mod modules;
 pub mod more;

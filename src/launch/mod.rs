@@ -8,6 +8,7 @@
 //! Nothing is dropped in silence: a flag that the table does not have is listed as unknown, and one that changes memory in a way that is
 //! not modelled stands beside the answer.
 
+mod difference;
 mod error;
 mod flag;
 pub mod formats;
@@ -17,6 +18,7 @@ mod reading;
 mod report;
 mod writing;
 
+pub use difference::{Change, difference};
 pub use error::LaunchError;
 pub use flag::{Effect, Flag, Takes};
 pub use formats::{Format, FormatSpec, Role};
