@@ -8,6 +8,7 @@
 //! of its HTML.
 
 pub mod answers;
+pub mod anything;
 pub mod basis;
 pub mod compared;
 pub mod curve_view;

@@ -92,3 +92,9 @@ pub fn recognises(text: &str) -> bool {
 pub fn write(scenario: &Scenario, format: Format) -> Written {
     Writing::of(scenario, format).finish()
 }
+
+/// Whether a text is a model's `config.json`: an object that says its kind.
+pub fn is_config(text: &str) -> bool {
+    let keys = ["\"model_type\"", "\"architectures\"", "\"num_hidden_layers\""];
+    text.trim_start().starts_with('{') && text.len() <= MAX_BYTES && keys.iter().any(|key| text.contains(key))
+}

@@ -4,11 +4,11 @@ use std::fs;
 use std::io::Read as _;
 use std::process::ExitCode;
 
+use headroom::app::anything::{Understood, answer, report, understood};
 use headroom::app::launching::{in_order, remedies, summary};
-use headroom::app::report::{Report, json};
-use headroom::launch::{Format, Launched, MAX_BYTES, Pasted, Row, read, write};
-use headroom::scenario::{Scenario, codec, field};
-use serde_json::{Value, json as object};
+use headroom::app::report::Report;
+use headroom::launch::{Format, MAX_BYTES, Pasted, Row, write};
+use headroom::scenario::{Scenario, codec};
 
 /// What came of it: the text to print, and the exit code.
 pub type Outcome = Result<(String, ExitCode), Vec<String>>;
@@ -18,14 +18,10 @@ pub fn read_files(files: &[String], present: &Scenario, as_json: bool) -> Outcom
     let texts = files.iter().map(|file| text_of(file)).collect::<Result<Vec<_>, _>>().map_err(|sentence| vec![sentence])?;
     let pasted = files.iter().zip(&texts).map(|(file, text)| Pasted { name: if file == "-" { "" } else { file }, text });
     let pasted: Vec<Pasted<'_>> = pasted.collect();
-    let launched = read(&pasted, present).map_err(|error| vec![error.to_string()])?;
-    let job = launched.scenario.resolve().map_err(|errors| {
-        let problem = |error: &headroom::scenario::FieldError| format!("{}: {}", field(error.field).label, error.message);
-        [summary(&launched)].into_iter().chain(errors.iter().map(problem)).collect::<Vec<_>>()
-    })?;
-    let report = Report::of(&launched.scenario, &job, None).with_device(&launched.scenario, &job);
+    let understood = understood(&pasted, present)?;
+    let report = report(&understood)?;
     let code = if report.runs() { ExitCode::SUCCESS } else { ExitCode::from(1) };
-    let text = if as_json { as_value(&launched, &report) } else { as_text(&launched, &report) };
+    let text = if as_json { answer(&understood)?.to_string() } else { as_text(&understood, &report) };
     Ok((text, code))
 }
 
@@ -66,46 +62,15 @@ fn row(row: &Row) -> String {
     format!("  {:<19} {:<10} {} = {}  {}", row.way.word(), place, row.flag, value, row.note).trim_end().to_owned()
 }
 
-fn as_text(launched: &Launched, report: &Report) -> String {
+fn as_text(understood: &Understood, report: &Report) -> String {
+    let link = codec::encode(&understood.scenario);
+    let answer = report.text(&understood.notices);
+    let Some(launched) = &understood.launched else { return format!("{link}\n\n{}", answer.trim_end()) };
     let rows: Vec<String> = in_order(launched).into_iter().map(row).collect();
     let remedies: Vec<String> = remedies(&launched.scenario, launched.format)
         .iter()
         .map(|remedy| format!("  {}: {}", remedy.title, remedy.in_words()))
         .collect();
     let helps = if remedies.is_empty() { String::new() } else { format!("\n\nTo make it fit\n{}", remedies.join("\n")) };
-    format!(
-        "{}\n{}\n{}\n\n{}{helps}",
-        codec::encode(&launched.scenario),
-        summary(launched),
-        rows.join("\n"),
-        report.text(&[]).trim_end()
-    )
-}
-
-fn as_value(launched: &Launched, report: &Report) -> String {
-    let row = |row: &Row| {
-        object!({
-            "flag": row.flag,
-            "value": row.value,
-            "way": row.way.word(),
-            "note": row.note,
-            "line": row.place.map(|place| place.line),
-            "column": row.place.map(|place| place.column),
-        })
-    };
-    let answer: Value = serde_json::from_str(&json(report, &launched.scenario, &[])).unwrap_or(Value::Null);
-    let remedies = remedies(&launched.scenario, launched.format);
-    object!({
-        "link": codec::encode(&launched.scenario),
-        "format": launched.format.key,
-        "version": launched.format.version,
-        "report": launched.report.iter().map(row).collect::<Vec<_>>(),
-        "answer": answer,
-        "remedies": remedies.iter().map(|remedy| object!({
-            "title": remedy.title,
-            "changes": remedy.in_words(),
-            "link": codec::encode(&remedy.scenario),
-        })).collect::<Vec<_>>(),
-    })
-    .to_string()
+    format!("{link}\n{}\n{}\n\n{}{helps}", summary(launched), rows.join("\n"), answer.trim_end())
 }
