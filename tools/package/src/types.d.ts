@@ -1,5 +1,5 @@
 /** How sure a figure is. */
-export type Certainty = "exact" | "heuristic" | "assumed" | "upper_bound";
+export type Certainty = "exact" | "heuristic" | "assumed";
 
 /** One line of the ledger, in bytes on one GPU. */
 export interface LedgerLine {
@@ -29,7 +29,7 @@ export interface Remedy {
 
 /** The estimate; see docs/library.md for every member. */
 export interface Estimate {
-  verdict: "fits" | "does not fit" | "cannot run";
+  verdict: "fits" | "tight" | "does_not_fit" | "cannot_run";
   about: string;
   model: string;
   accelerator: string;
