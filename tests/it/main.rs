@@ -78,6 +78,7 @@ mod planner {
 /// Commands and files that people start runs with.
 mod launch {
     mod fixtures;
+    mod hostile;
     mod notation;
     mod round_trip;
 }
