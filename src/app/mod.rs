@@ -33,6 +33,7 @@ pub mod serving;
 pub mod side;
 pub mod timing;
 pub mod ui;
+pub mod what_fits;
 pub mod words;
 
 #[cfg(target_arch = "wasm32")]

@@ -20,6 +20,7 @@ mod native {
     use headroom::app::export::{self, Luggage, file};
     use headroom::app::more::explain::explained;
     use headroom::app::report::{Report, json};
+    use headroom::app::what_fits::{as_json, as_text, by_size, what_fits};
     use headroom::config::Job;
     use headroom::lessons::figure::{FIGURES, Facts, Figure};
     use headroom::scenario::codec::Decoded;
@@ -38,6 +39,7 @@ usage: headroom LINK-OR-FRAGMENT [--json | --export FORM] [--gib | --gb]
        headroom import FILE-OR-FOLDER... [--counts FILE]
        headroom read FILE|-... [--onto LINK-OR-FRAGMENT] [--json]
        headroom write LINK-OR-FRAGMENT --as TOOL
+       headroom fits LINK-OR-FRAGMENT [--json]
        headroom oom FILE|- LINK-OR-FRAGMENT [--json]
        headroom snapshot FILE LINK-OR-FRAGMENT [--json]
 
@@ -57,13 +59,15 @@ read FILE|-...    a command or file of another tool (vllm serve, torchrun, a YAM
                   setting with what came of it, the answer, and what to change in it to make it fit; the model's own config.json is not
                   needed for models of the catalog. --onto LINK says which accelerator and model count where the text names none
 write LINK --as TOOL  the scenario as a command or file of that tool; `headroom write` alone lists the tools
+fits LINK         every model of the catalog that fits the link's accelerators: served, each format with its longest context and speed
+                  (do=serve), or fine-tuned, each way with its longest sequence (do=tune); largest models first
 oom FILE|- LINK   an out-of-memory message, or a whole log with it, beside the estimate of the link: the tensor that was asked for,
                   the amounts side by side, the cause, and what helps; - reads what is piped in. Amounts are in the message's GiB
 snapshot FILE     a file of torch.cuda.memory._dump_snapshot beside the estimate of the link: peaks, and the tensors of each size
                   that one side has more of than the other
 --gib, --gb       write memory in GiB (2^30) or GB (10^9); default: as the link says
 
-exit code: 0 fits (of write, oom, snapshot, import and explain: answered), 1 does not fit, 2 bad input";
+exit code: 0 fits (of write, fits, oom, snapshot, import and explain: answered), 1 does not fit, 2 bad input";
 
     struct Arguments {
         link: String,
@@ -82,6 +86,7 @@ exit code: 0 fits (of write, oom, snapshot, import and explain: answered), 1 doe
         Read { files: Vec<String>, onto: Option<String>, json: bool },
         Formats,
         Write { link: String, tool: String },
+        Fits(Arguments),
         Oom { file: String, arguments: Arguments },
         Snapshot { file: String, arguments: Arguments },
     }
@@ -108,6 +113,10 @@ exit code: 0 fits (of write, oom, snapshot, import and explain: answered), 1 doe
         if std::env::args_os().nth(1).is_some_and(|first| first == "write") {
             return write_arguments(parser);
         }
+        let lists = std::env::args_os().nth(1).is_some_and(|first| first == "fits");
+        if lists {
+            let _ = parser.next();
+        }
         let explains = std::env::args_os().nth(1).is_some_and(|first| first == "explain");
         if explains {
             let _ = parser.next();
@@ -130,6 +139,9 @@ exit code: 0 fits (of write, oom, snapshot, import and explain: answered), 1 doe
         }
         let link = link.ok_or("name a link or the part after its #, for example 'v1&m=llama3-70b&n=64'")?;
         let arguments = Arguments { link, json, export, figures, unit };
+        if lists {
+            return Ok(Task::Fits(arguments));
+        }
         match (explains, paths.is_empty()) {
             (false, _) => Ok(Task::Estimate(arguments)),
             (true, false) => Ok(Task::Explain { arguments, paths }),
@@ -248,6 +260,13 @@ exit code: 0 fits (of write, oom, snapshot, import and explain: answered), 1 doe
             Ok(Task::Write { link, tool }) => {
                 launched(scenario_of(Some(&link)).and_then(|scenario| launch::write_as(&scenario, &tool)))
             }
+            Ok(Task::Fits(arguments)) => match scenario_of(Some(&arguments.link)) {
+                Ok(scenario) => {
+                    let fits = by_size(what_fits(&scenario));
+                    print(&if arguments.json { as_json(&fits, &scenario).to_string() } else { as_text(&fits, &scenario) })
+                }
+                Err(sentences) => bad_input(&sentences),
+            },
             Ok(Task::Oom { file, arguments }) => diagnose(oom::run, &file, &arguments),
             Ok(Task::Snapshot { file, arguments }) => diagnose(snapshot::run, &file, &arguments),
             Err(message) => bad_input(&[message, "try headroom --help".to_owned()]),
