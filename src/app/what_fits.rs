@@ -10,7 +10,7 @@ use crate::estimator::time::serving as times_of;
 use crate::estimator::{Lengths, estimate};
 use crate::planner::inverse;
 use crate::scenario::{FieldId, Mode, Scenario, Value, codec, field, show};
-use crate::units::{WeightFormat, to_f64};
+use crate::units::{Bytes, WeightFormat, to_f64};
 
 /// Tokens in the cache of the one request whose speed is told; where fewer fit, as many as fit.
 pub const SPEED_AT: u64 = 4096;
@@ -26,12 +26,13 @@ pub struct Fit {
     pub way: &'static str,
     /// The same for people.
     pub way_label: String,
-    /// Served: the longest context of one request, at most the model's own. Fine-tuned: the longest sequence of one text. Nothing where not
-    /// one token fits.
-    pub longest: Option<u64>,
+    /// Served: the longest context of one request that fits, at most the model's own. Fine-tuned: the scenario's sequence length.
+    pub length: u64,
+    /// Memory on one accelerator at that length.
+    pub memory: Bytes,
     /// Served: tokens per second of one request with [`SPEED_AT`] tokens in the cache; nothing where the accelerator's rates are unknown.
     pub tokens_per_second: Option<f64>,
-    /// The scenario, at the longest length that fits.
+    /// The scenario, at that length.
     pub scenario: Scenario,
 }
 
@@ -47,8 +48,8 @@ fn formats(scenario: &Scenario) -> Vec<WeightFormat> {
     engine.map(|engine| engine.smaller_weights.iter().map(|(format, _)| *format).collect()).unwrap_or_default()
 }
 
-/// Every model that fits the scenario's accelerators in some way: those served, or those fine-tuned, by the scenario's mode. A row for each
-/// format or way in which at least one token fits; models in the order of the catalog.
+/// Every model that fits the scenario's accelerators in some way: served, or fine-tuned with the scenario's texts, by the scenario's mode. A row
+/// for each format or way in which it fits; models in the order of the catalog. Fine-tuning takes one text at a time and recomputes blocks.
 pub fn what_fits(scenario: &Scenario) -> Vec<Fit> {
     let serves = scenario.mode() == Mode::Serve;
     catalog::models().iter().flat_map(|row| if serves { served(scenario, row) } else { tuned(scenario, row) }).collect()
@@ -76,13 +77,12 @@ fn served(scenario: &Scenario, row: &'static ModelRow) -> Vec<Fit> {
 fn in_format(plain: &Scenario, row: &'static ModelRow, way: &Value) -> Option<Fit> {
     let mut scenario = plain.clone();
     scenario.set(FieldId::WeightDType, way.clone());
-    let longest = longest_of(&scenario)?;
-    let context = longest.min(row.config.max_position_embeddings).max(1);
+    let context = longest_of(&scenario)?.min(row.config.max_position_embeddings).max(1);
     scenario.set(FieldId::ContextLength, Value::Integer(context));
     let mut at = scenario.clone();
     at.set(FieldId::ContextLength, Value::Integer(SPEED_AT.min(context)));
     let speed = at.resolve().ok().and_then(|job| times_of(&job)).map(|time| time.tokens_per_second);
-    fit(row, FieldId::WeightDType, way, (context, speed), scenario)
+    fit(row, way, (context, speed), scenario)
 }
 
 fn tuned(scenario: &Scenario, row: &'static ModelRow) -> Vec<Fit> {
@@ -90,39 +90,53 @@ fn tuned(scenario: &Scenario, row: &'static ModelRow) -> Vec<Fit> {
     plain.set(FieldId::Mode, Value::Choice("tune"));
     plain.set(FieldId::MicroBatchSize, Value::Integer(1));
     plain.set(FieldId::Recompute, Value::Choice("full"));
+    let Value::Integer(length) = plain.get(FieldId::SeqLength) else { return Vec::new() };
     let way = |way: &'static str| {
         let mut changed = plain.clone();
         let value = Value::Choice(way);
         changed.set(FieldId::Method, value.clone());
-        let longest = longest_of(&changed)?.min(row.config.max_position_embeddings).max(1);
-        changed.set(FieldId::SeqLength, Value::Integer(longest));
-        fit(row, FieldId::Method, &value, (longest, None), changed)
+        fit(row, &value, (length, None), changed)
     };
     WAYS.into_iter().filter_map(way).collect()
 }
 
-/// The longest length that fits; nothing where the job may not run, or not one token fits.
+/// The longest context that fits; nothing where the job may not run, or not one token fits.
 fn longest_of(scenario: &Scenario) -> Option<u64> {
     let mut shortest = scenario.clone();
-    let length = if scenario.mode() == Mode::Serve { FieldId::ContextLength } else { FieldId::SeqLength };
-    shortest.set(length, Value::Integer(128));
+    shortest.set(FieldId::ContextLength, Value::Integer(SHORTEST));
     let job = shortest.resolve().ok()?;
     estimate(&job).blockers.is_empty().then_some(())?;
     inverse(&Lengths::of(&job)).longest_seq
 }
 
+/// Tokens of a context at which rules are asked; any length does.
+const SHORTEST: u64 = 128;
+
+/// The row, where the scenario fits.
 fn fit(
     model: &'static ModelRow,
-    input: FieldId,
     way: &Value,
-    (longest, tokens_per_second): (u64, Option<f64>),
+    (length, tokens_per_second): (u64, Option<f64>),
     scenario: Scenario,
 ) -> Option<Fit> {
     let Value::Choice(word) = *way else { return None };
-    let counted = || scenario.resolve().ok().map(|job| estimate(&job).parameters.total);
-    let parameters = model.published_parameters.or_else(counted)?;
-    let way_label = show(input, way);
-    Some(Fit { model, parameters, way: word, way_label, longest: Some(longest), tokens_per_second, scenario })
+    let answer = estimate(&scenario.resolve().ok()?);
+    answer.runs().then_some(())?;
+    Some(Fit {
+        model,
+        parameters: model.published_parameters.unwrap_or(answer.parameters.total),
+        way: word,
+        way_label: show(way_input(&scenario), way),
+        length,
+        memory: answer.total(),
+        tokens_per_second,
+        scenario,
+    })
+}
+
+/// The input in which the rows of one model differ.
+fn way_input(scenario: &Scenario) -> FieldId {
+    if scenario.mode() == Mode::Serve { FieldId::WeightDType } else { FieldId::Method }
 }
 
 /// The rows with the largest models first; of one model those with more bits first.
@@ -131,31 +145,33 @@ pub fn by_size(mut fits: Vec<Fit>) -> Vec<Fit> {
     fits
 }
 
-/// The rows as lines of text: model, parameters, format or way, longest length, speed.
+/// The rows as lines of text: model, parameters, format or way, length, memory, speed.
 pub fn as_text(fits: &[Fit], scenario: &Scenario) -> String {
     let serves = scenario.mode() == Mode::Serve;
-    let (way, longest) = if serves { ("weights", "longest context") } else { ("what learns", "longest sequence") };
-    let head =
-        format!("{:<34} {:>9}  {:<26} {:>15}  {:>10}", "model", "billions", way, longest, if serves { "tokens/s" } else { "" });
+    let unit = scenario.memory_unit();
+    let (way, length, speed) = if serves { ("weights", "longest context", "tokens/s") } else { ("what learns", "sequence", "") };
+    let head = format!("{:<34} {:>9}  {way:<26} {length:>15}  {:>9}  {speed:>9}", "model", "billions", unit.name());
     let line = |fit: &Fit| {
         let speed = fit.tokens_per_second.map_or_else(String::new, |speed| format!("{speed:.1}"));
-        let length = fit.longest.map_or_else(String::new, whole);
-        let billions = format!("{:.2}", to_f64(fit.parameters) / 1e9);
-        format!("{:<34} {billions:>9}  {:<26} {length:>15}  {speed:>10}", fit.model.name, fit.way_label).trim_end().to_owned()
+        let (billions, length) = (format!("{:.2}", to_f64(fit.parameters) / 1e9), whole(fit.length));
+        let memory = unit.number(fit.memory, 1);
+        format!("{:<34} {billions:>9}  {:<26} {length:>15}  {memory:>9}  {speed:>9}", fit.model.name, fit.way_label)
+            .trim_end()
+            .to_owned()
     };
     [head.trim_end().to_owned()].into_iter().chain(fits.iter().map(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// The rows as JSON, each with its link.
-pub fn as_json(fits: &[Fit], scenario: &Scenario) -> Json {
-    let input = if scenario.mode() == Mode::Serve { FieldId::WeightDType } else { FieldId::Method };
+/// The rows as JSON, each with its link; memory in bytes.
+pub fn as_json(fits: &[Fit]) -> Json {
     let row = |fit: &Fit| {
         object!({
             "model": fit.model.id,
             "name": fit.model.name,
             "parameters": fit.parameters,
-            field(input).name: fit.way,
-            "longest": fit.longest,
+            field(way_input(&fit.scenario)).name: fit.way,
+            "length": fit.length,
+            "bytes": fit.memory.0,
             "tokens_per_second": fit.tokens_per_second,
             "link": codec::encode(&fit.scenario),
         })
@@ -169,17 +185,20 @@ mod tests {
     use crate::catalog;
     use crate::estimator::estimate;
     use crate::scenario::codec::decode;
+    use crate::scenario::{FieldId, Value};
 
     #[test]
-    fn every_row_fits_and_one_token_more_than_it_says_does_not() {
+    fn every_context_is_the_longest_that_fits() {
         let scenario = decode("v2&do=serve&gpu=rtx4090&n=1").scenario;
         let fits = by_size(what_fits(&scenario));
         assert!(fits.len() > 100, "{}", fits.len());
         let largest = fits.first().expect("a row");
         assert!(largest.parameters > 30_000_000_000, "{}", largest.model.name);
-        for fit in fits.iter().step_by(7) {
-            let job = fit.scenario.resolve().expect("a job");
-            assert!(estimate(&job).runs(), "{} {}", fit.model.name, fit.way);
+        for fit in fits.iter().step_by(7).filter(|fit| fit.length < fit.model.config.max_position_embeddings) {
+            let mut longer = fit.scenario.clone();
+            longer.set(FieldId::ContextLength, Value::Integer(fit.length + fit.length / 8 + 512));
+            let job = longer.resolve().expect("a job");
+            assert!(!estimate(&job).runs(), "{} {}", fit.model.name, fit.way);
         }
     }
 

@@ -263,7 +263,7 @@ exit code: 0 fits (of write, fits, oom, snapshot, import and explain: answered),
             Ok(Task::Fits(arguments)) => match scenario_of(Some(&arguments.link)) {
                 Ok(scenario) => {
                     let fits = by_size(what_fits(&scenario));
-                    print(&if arguments.json { as_json(&fits, &scenario).to_string() } else { as_text(&fits, &scenario) })
+                    print(&if arguments.json { as_json(&fits).to_string() } else { as_text(&fits, &scenario) })
                 }
                 Err(sentences) => bad_input(&sentences),
             },
