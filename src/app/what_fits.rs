@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn adapters_let_larger_models_learn_than_all_weights_do() {
-        let scenario = decode("v2&do=tune&gpu=rtx4090&n=1").scenario;
+        let scenario = decode("v2&do=tune&gpu=rtx4090&n=1&s=1024").scenario;
         let ways = |id: &str| {
             let row = catalog::model(id).expect("a row");
             tuned(&scenario, row).iter().map(|fit| fit.way).collect::<Vec<_>>()
