@@ -87,5 +87,6 @@ mod scenario {
 mod page {
     mod more;
     mod names;
+    mod net;
     mod printed;
 }
