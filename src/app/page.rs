@@ -5,7 +5,6 @@ use std::rc::Rc;
 use super::browser::Element;
 use leptos::prelude::*;
 
-use super::answers::Answers;
 use super::browser_more::keep_panel;
 use super::markup::Html;
 use super::more::wire::What;
@@ -156,7 +155,7 @@ fn after<T>(happened: &ArcTrigger, read: impl FnOnce() -> T) -> T {
     untrack(read)
 }
 
-/// The same for what is drawn once the answer's words stand: before the browser paints, but text is in the document sooner.
+/// Reads for what is drawn once the answer's words stand: before the browser paints, but text is in the document sooner.
 fn after_words<T>(state: State, read: impl FnOnce() -> T) -> T {
     after(&state.worded, read)
 }

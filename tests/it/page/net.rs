@@ -49,10 +49,8 @@ fn links() -> Vec<(String, Vec<String>)> {
     text.lines().filter(|line| !line.starts_with('#')).filter_map(line).collect()
 }
 
-const AROUND: Around = Around {
-    link: |said| format!("https://example.org/#{}", encode(&said.scenario)),
-    date: |ms| format!("{ms} ms after 1970"),
-};
+const AROUND: Around =
+    Around { link: |said| format!("https://example.org/#{}", encode(&said.scenario)), date: |ms| format!("{ms} ms after 1970") };
 
 /// The state of the page as it opens.
 fn first(answers: &Answers) -> Ui {
@@ -83,7 +81,8 @@ fn opened(mut ui: Ui) -> Ui {
     ui.open.extend(kinds.map(|kind| format!("ledger/{kind}")));
     ui.open.extend((0..7).map(|fold| format!("fold-{fold}")));
     ui.open.extend(fields().iter().map(|field| format!("help-{}", field.key)));
-    ui.open.extend(["twin-seq", "twin-gpus", "why/total", "why/peak", "why/margin", "why/gpus/runnable", "plan"].map(str::to_owned));
+    ui.open
+        .extend(["twin-seq", "twin-gpus", "why/total", "why/peak", "why/margin", "why/gpus/runnable", "plan"].map(str::to_owned));
     ui.cursors = [Some(2), Some(1)];
     ui
 }
@@ -139,6 +138,9 @@ fn ask(what: What, link: &str, text: &str) -> Reply {
     answer(&request(what, link, text))
 }
 
+/// Says of a link that the explanations of its figures are recorded, too; they are long.
+const EXPLAINED: &str = "explained";
+
 /// The page's parts for a link, and the worker's panels beside them.
 fn of_link(net: &mut Net, link: &str, states: &[String]) {
     let decoded = decode(link);
@@ -147,18 +149,24 @@ fn of_link(net: &mut Net, link: &str, states: &[String]) {
     let explained = of_parts(net, link, "first", &said, &answers, &first(&answers));
     let line = format!("printed-link {link}");
     net.insert(line, printed::printed_link(&(AROUND.link)(&said), "today").as_str().to_owned());
-    for name in states {
+    for name in states.iter().filter(|name| *name != EXPLAINED) {
         of_parts(net, link, name, &said, &answers, &state(name, &said, &answers));
     }
-    let link = &encode(&said.scenario);
-    for (name, what) in [("methods", What::Methods), ("evidence", What::Evidence), ("timeline", What::Timeline)] {
-        net.insert(format!("worker-{name} {link}"), ask(what, link, "").html);
+    let fragment = &encode(&said.scenario);
+    let panels = [
+        ("methods", What::Methods),
+        ("evidence", What::Evidence),
+        ("timeline", What::Timeline),
+        ("device", What::Device),
+        ("limits", What::Limits),
+    ];
+    for (name, what) in panels {
+        net.insert(format!("worker-{name} {link}"), ask(what, fragment, "").html);
     }
-    for (name, what) in [("device", What::Device), ("limits", What::Limits)] {
-        net.insert(format!("worker-{name} {link}"), ask(what, link, "").html);
+    net.insert(format!("worker-menu {link}"), ask(What::Export, fragment, "menu").html);
+    if states.iter().any(|name| name == EXPLAINED) {
+        net.insert(format!("worker-explain {link}"), ask(What::Explain, fragment, &explained).html);
     }
-    net.insert(format!("worker-menu {link}"), ask(What::Export, link, "menu").html);
-    net.insert(format!("worker-explain {link}"), ask(What::Explain, link, &explained).html);
 }
 
 /// Every part in one state of the page; gives the paths of the figures that can be explained.
@@ -197,7 +205,12 @@ fn of_pasted(net: &mut Net) {
         ("nothing", String::new()),
         ("script", "<script>alert('1')</script>".to_owned()),
         ("unknown", "{\"model_type\": \"<img src=x>\"}".to_owned()),
-        ("generic", format!("as-generic{MARK}{{\"model_type\": \"new\", \"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"vocab_size\": 99}}")),
+        (
+            "generic",
+            format!(
+                "as-generic{MARK}{{\"model_type\": \"new\", \"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"vocab_size\": 99}}"
+            ),
+        ),
         ("message", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB.".to_owned()),
         ("files", format!("{FILES}{MARK}a.gguf{MARK}AAAA")),
     ];
@@ -206,7 +219,13 @@ fn of_pasted(net: &mut Net) {
         let mut paths: Vec<_> = fs::read_dir(data(folder)).unwrap().flatten().map(|entry| entry.path()).collect();
         paths.sort();
         let named = |path: &PathBuf| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(path));
-        paths.iter().filter(|path| path.is_file()).step_by(every).map(named).filter_map(|(name, text)| Some((name, text.ok()?))).collect::<Vec<_>>()
+        paths
+            .iter()
+            .filter(|path| path.is_file())
+            .step_by(every)
+            .map(named)
+            .filter_map(|(name, text)| Some((name, text.ok()?)))
+            .collect::<Vec<_>>()
     };
     all.extend(files("configs", 3));
     all.extend(files("oom", 9));
