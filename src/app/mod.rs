@@ -27,6 +27,7 @@ pub mod markup;
 pub mod modules;
 pub mod more;
 pub mod panels;
+pub mod parts;
 pub mod replay;
 pub mod report;
 pub mod serving;

@@ -95,5 +95,6 @@ mod scenario {
 mod page {
     mod more;
     mod names;
+    mod net;
     mod printed;
 }

@@ -67,7 +67,7 @@ fn files_of_a_model(files: &str, scenario: Scenario) -> (Html, Option<String>) {
 }
 
 fn refused_for(sentence: &str) -> Html {
-    html(r#"<div class="refused" role="alert"><p data-testid="paste-error">{}</p></div>"#, &[&sentence])
+    html! { div class="refused" role="alert" { p data-testid="paste-error" { (sentence) } } }
 }
 
 /// Whether a text is worth searching for messages: a file of keys without such a word is none, however long it is.
@@ -77,9 +77,13 @@ fn may_hold_a_message(text: &str) -> bool {
 
 /// The button that opens the dialog for a run that ran out of memory.
 pub fn for_messages() -> Html {
-    let button = "<p class=\"methods__line\"><button type=\"button\" class=\"link\" data-testid=\"paste-oom\" \
-                  data-do=\"dialog:paste\">A run ran out of memory? Paste its message</button></p>";
-    html(button, &[])
+    html! {
+        p class="methods__line" {
+            button type="button" class="link" data-testid="paste-oom" data-do="dialog:paste" {
+                "A run ran out of memory? Paste its message"
+            }
+        }
+    }
 }
 
 /// Why there is no answer, with a way out.
@@ -91,56 +95,96 @@ fn refused(problem: &ImportError) -> Html {
             }
             _ => "",
         };
-        let template = r#"<div class="refused" role="alert"><p data-testid="paste-error">{}{}</p></div>"#;
-        return html(template, &[&problem.to_string(), &nor]);
+        return html! {
+            div class="refused" role="alert" {
+                p data-testid="paste-error" { (problem) (nor) }
+            }
+        };
     };
-    html(
-        r#"<div class="refused" role="alert" data-testid="paste-unknown"><p class="refused__head">Not counted: this kind (<code>{}</code>) is not known</p><p>Its layers may differ from those of every kind that Headroom knows, so an answer would be a guess. Type its sizes by hand under Architecture, or take the guess: the answer is then marked as assumed.</p><button type="button" class="button" data-testid="paste-generic" data-do="paste-generic">Count it as a generic decoder all the same</button></div>"#,
-        &[model_type],
-    )
+    html! {
+        div class="refused" role="alert" data-testid="paste-unknown" {
+            p class="refused__head" {
+                "Not counted: this kind ("
+                code { (model_type) }
+                ") is not known"
+            }
+            p {
+                "Its layers may differ from those of every kind that Headroom knows, so an answer \
+                 would be a guess. Type its sizes by hand under Architecture, or take the guess: \
+                 the answer is then marked as assumed."
+            }
+            button type="button" class="button" data-testid="paste-generic"
+                data-do="paste-generic" {
+                "Count it as a generic decoder all the same"
+            }
+        }
+    }
 }
 
 /// The sentence of what was understood, name and size, then what is not in the answer, what the files hold, and every key. The name is a
 /// new input for every text.
 fn report(imported: &Imported, stored: &[String], scenario: &Scenario, link: &str) -> Html {
-    let said: Html = stored.iter().map(|sentence| html("<p data-testid=\"paste-stored\">{}</p>", &[sentence])).collect();
-    let rows: Html = imported.report.iter().map(row).collect();
-    html(
-        r#"<div class="paste__found" data-key="found-{}"><p data-testid="paste-understood">{}</p><div class="field"><label class="field__label" for="{}">Name of the model, yours to change</label><input id="{}" class="field__input" type="text" maxlength="60" autocomplete="off" spellcheck="false" data-testid="paste-name" value="{}"></div>{}{}{}{}<div class="dialog__scroll" tabindex="0" role="region" aria-label="Keys of the file"><table class="table" data-testid="paste-report"><thead><tr><th scope="col">Key</th><th scope="col">Value</th><th scope="col">How</th><th scope="col">Note</th></tr></thead><tbody>{}</tbody></table></div></div>"#,
-        &[
-            &link,
-            &understood(imported),
-            &NAME,
-            &NAME,
-            &words::model_name(scenario),
-            &size(imported, scenario),
-            &remarks::remarks(scenario),
-            &upper_bounds(&imported.upper_bounds),
-            &said,
-            &rows,
-        ],
-    )
+    html! {
+        div class="paste__found" data-key={ "found-" (link) } {
+            p data-testid="paste-understood" { (understood(imported)) }
+            div class="field" {
+                label class="field__label" for=(NAME) { "Name of the model, yours to change" }
+                input id=(NAME) class="field__input" type="text" maxlength="60"
+                    autocomplete="off" spellcheck="false" data-testid="paste-name"
+                    value=(words::model_name(scenario));
+            }
+            (size(imported, scenario))
+            (remarks::remarks(scenario))
+            @if let Some(upper_bounds) = upper_bounds(&imported.upper_bounds) { (upper_bounds) }
+            @for sentence in stored { p data-testid="paste-stored" { (sentence) } }
+            div class="dialog__scroll" tabindex="0" role="region" aria-label="Keys of the file" {
+                table class="table" data-testid="paste-report" {
+                    thead {
+                        tr {
+                            th scope="col" { "Key" }
+                            th scope="col" { "Value" }
+                            th scope="col" { "How" }
+                            th scope="col" { "Note" }
+                        }
+                    }
+                    tbody {
+                        @for item in &imported.report { (row(item)) }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// How many parameters it has, and whether it is a row of the list.
 fn size(imported: &Imported, scenario: &Scenario) -> Html {
     let count = words::parameters(scenario).map_or_else(|| "an unknown number of".to_owned(), whole);
     let row = scenario.model().filter(|_| !scenario.may_be_named()).map(|row| format!(" This is {} from the list.", row.name));
-    html(
-        r#"<p data-testid="paste-size"><b>{} parameters</b>, of the kind <code>{}</code>.{}</p>"#,
-        &[&count, &imported.model_type, &row.unwrap_or_default()],
-    )
+    html! {
+        p data-testid="paste-size" {
+            b { (count) " parameters" }
+            ", of the kind "
+            code { (imported.model_type) }
+            "."
+            (row.unwrap_or_default())
+        }
+    }
 }
 
 /// What is not modelled as the model has it, and counted so that the answer is rather too high; nothing where there is nothing.
 fn upper_bounds(notes: &[String]) -> Option<Html> {
-    let items: Html = notes.iter().map(|note| html("<li>{}</li>", &[note])).collect();
     (!notes.is_empty()).then(|| {
-        html(
-            "<div><p data-testid=\"paste-upper-bounds\">Parts of this model are not modelled as they are. They are counted as an upper bound, so the \
-             memory shown is rather too high than too low:</p><ul>{}</ul></div>",
-            &[&items],
-        )
+        html! {
+            div {
+                p data-testid="paste-upper-bounds" {
+                    "Parts of this model are not modelled as they are. They are counted as an \
+                     upper bound, so the memory shown is rather too high than too low:"
+                }
+                ul {
+                    @for note in notes { li { (note) } }
+                }
+            }
+        }
     })
 }
 
@@ -151,10 +195,14 @@ fn row(row: &ReportRow) -> Html {
         How::Assumed => ("tag tag--assumed", "assumed"),
         How::Ignored => ("tag", "ignored"),
     };
-    html(
-        "<tr><th scope=\"row\"><code>{}</code></th><td>{}</td><td><span class=\"{}\">{}</span></td><td class=\"table__reason\">{}</td></tr>",
-        &[&row.key, &row.value, &class, &how, &row.note],
-    )
+    html! {
+        tr {
+            th scope="row" { code { (row.key) } }
+            td { (row.value) }
+            td { span class=(class) { (how) } }
+            td class="table__reason" { (row.note) }
+        }
+    }
 }
 
 #[cfg(test)]
