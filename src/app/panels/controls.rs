@@ -111,7 +111,7 @@ pub fn section(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) ->
                 (name)
                 @if name == "Model" {
                     button type="button" class="link" data-testid="paste" data-do="dialog:paste" {
-                        "Paste config.json"
+                        "Paste a command, file or log"
                     }
                 }
             }
