@@ -12,9 +12,6 @@ use crate::units::{MemoryUnit, grouped, to_f64};
 /// What the rows are sorted by: its word, and the heading of its column.
 const ORDERS: [&str; 3] = ["size", "length", "speed"];
 
-/// Rows that are shown at most.
-const MOST: usize = 400;
-
 /// The rows of the scenario that was asked about last: another order asks for no new search.
 static LAST: Mutex<Option<(String, Arc<Vec<Fit>>)>> = Mutex::new(None);
 
@@ -36,6 +33,10 @@ pub fn panel(scenario: &Scenario, asked: &str, unit: MemoryUnit) -> Html {
     let (order, way) = asked.split_once(' ').unwrap_or((asked, ""));
     let all = rows(scenario);
     let mut shown: Vec<&Fit> = all.iter().filter(|fit| way.is_empty() || fit.way == way).collect();
+    if way.is_empty() {
+        // The ways of one model stand together, the one with most bits, or in which most learns, first.
+        shown.dedup_by_key(|fit| fit.model.id);
+    }
     match order {
         "length" => shown.sort_by_key(|fit| std::cmp::Reverse((fit.length, fit.parameters))),
         "speed" => shown.sort_by(|a, b| b.tokens_per_second.unwrap_or(0.0).total_cmp(&a.tokens_per_second.unwrap_or(0.0))),
@@ -51,7 +52,7 @@ pub fn panel(scenario: &Scenario, asked: &str, unit: MemoryUnit) -> Html {
             div class="dialog__scroll" tabindex="0" role="region" aria-label="Models that fit" {
                 table class="table" data-testid="fits" {
                     (head(order, way, serves, unit))
-                    tbody { @for fit in shown.iter().take(MOST) { (row(fit, serves, unit)) } }
+                    tbody { @for fit in &shown { (row(fit, serves, unit)) } }
                 }
             }
         }
@@ -66,12 +67,12 @@ fn about(scenario: &Scenario, count: usize, serves: bool) -> String {
     let hardware = format!("{} × {}", whole(gpus), accelerator_name(scenario));
     if serves {
         format!(
-            "{count} ways to serve a model of the list on {hardware}, one request at a time: the longest context that fits, and the speed \
+            "{count} models of the list can be served on {hardware}, one request at a time: the longest context that fits, and the speed \
              with {} tokens in the cache.",
             whole(u64::from(SPEED_AT))
         )
     } else {
-        format!("{count} ways to fine-tune a model of the list on {hardware}, one text at a time, every block recomputed.")
+        format!("{count} models of the list can be fine-tuned on {hardware}, one text at a time, every block recomputed.")
     }
 }
 
@@ -93,7 +94,7 @@ fn ways(all: &[Fit], order: &str, now: &str) -> Html {
     };
     html! {
         div class="fits__ways" role="group" aria-label="Which ways are listed" {
-            (button("", "All"))
+            (button("", "The best of each model"))
             @for (word, label) in &found { (button(word, label)) }
         }
     }
