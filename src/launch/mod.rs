@@ -11,6 +11,7 @@
 mod error;
 mod flag;
 pub mod formats;
+pub mod logs;
 mod model_names;
 pub mod notation;
 mod reading;

@@ -78,8 +78,10 @@ mod planner {
 /// Commands and files that people start runs with.
 mod launch {
     mod fixtures;
+    mod logs;
     mod notation;
     mod round_trip;
+    mod servers;
 }
 
 /// Inputs, links and saved scenarios.

@@ -1,10 +1,6 @@
 //! What several formats have in common: tables of flags, and how servers say the same things.
 
-pub(super) mod llama_cpp_flags;
 pub(super) mod serving;
-pub(super) mod sglang_flags;
-pub(super) mod sglang_quiet;
-pub(super) mod tensorrt_llm_flags;
-pub(super) mod vllm_flags;
-pub(super) mod vllm_quiet;
+pub(super) mod tables;
+pub(super) mod vllm_words;
 pub(super) mod weights;
