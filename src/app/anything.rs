@@ -20,6 +20,8 @@ pub enum Kind {
     Config,
     /// A message of a run that ran out of memory, or a log with one.
     Message,
+    /// What a server printed when it started.
+    Log,
 }
 
 /// A text that became a scenario.
@@ -59,7 +61,10 @@ pub fn kind_of(text: &str) -> Option<Kind> {
     if may_hold_message && oom::read(text).is_ok() {
         return Some(Kind::Message);
     }
-    text.starts_with('{').then_some(Kind::Config)
+    if text.starts_with('{') {
+        return Some(Kind::Config);
+    }
+    launch::logs::read(text).map(|_| Kind::Log)
 }
 
 /// The part of a link that holds a scenario.
