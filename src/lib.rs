@@ -39,7 +39,7 @@
 //! assert_eq!(job.map(|job| estimate(&job).verdict()), Ok(Verdict::DoesNotFit));
 //! ```
 //!
-//! Not modelled: training of layers that keep a state or share keys and values (they are served), adapters on experts.
+//! `docs/library.md` shows the public face with examples that run.
 
 #[macro_use]
 mod lists;
@@ -67,3 +67,8 @@ pub mod sharding;
 pub mod sources;
 pub mod stacks;
 pub mod units;
+
+/// The examples of `docs/library.md`, which run with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/library.md")]
+struct LibraryPage;

@@ -14,6 +14,12 @@ pub enum LaunchError {
          `swift sft` or `trl sft`, or paste a whole YAML, TOML or JSON file."
     )]
     NoFormat,
+    /// The model's file beside the text cannot be read.
+    #[error("The config.json beside the command: {why}")]
+    Model {
+        /// The reason, a sentence.
+        why: String,
+    },
     /// The notation is broken.
     #[error("Line {}, column {}: {why}.", place.line, place.column)]
     Notation {

@@ -8,6 +8,7 @@
 //! Nothing is dropped in silence: a flag that the table does not have is listed as unknown, and one that changes memory in a way that is
 //! not modelled stands beside the answer.
 
+mod difference;
 mod error;
 mod flag;
 pub mod formats;
@@ -19,6 +20,7 @@ mod report;
 mod shared;
 mod writing;
 
+pub use difference::{Change, difference};
 pub use error::LaunchError;
 pub use flag::{Effect, Flag, Takes};
 pub use formats::{Format, FormatSpec, Role};
@@ -91,7 +93,18 @@ pub fn recognises(text: &str) -> bool {
     }
 }
 
+/// The tool's own defaults, where its text states nothing.
+pub fn defaults(format: Format) -> Scenario {
+    Reading::of_nothing(format, &Scenario::default())
+}
+
 /// Writes a scenario as a command or file of that format.
 pub fn write(scenario: &Scenario, format: Format) -> Written {
     Writing::of(scenario, format).finish()
+}
+
+/// Whether a text is a model's `config.json`: an object that says its kind.
+pub fn is_config(text: &str) -> bool {
+    let keys = ["\"model_type\"", "\"architectures\"", "\"num_hidden_layers\""];
+    text.trim_start().starts_with('{') && text.len() <= MAX_BYTES && keys.iter().any(|key| text.contains(key))
 }

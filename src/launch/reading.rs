@@ -19,6 +19,8 @@ pub struct Reading<'a> {
     stated: Stated,
     beside: &'a [&'a Text<'a>],
     rows: Vec<Row>,
+    /// Whether a `config.json` beside the text says the model.
+    has_config: bool,
     /// Rows of defaults, with the input that each is about.
     defaults: Vec<(FieldId, Row)>,
 }
@@ -32,7 +34,8 @@ impl<'a> Reading<'a> {
         present: &Scenario,
     ) -> Result<Launched, LaunchError> {
         let scenario = if format.role == Role::Part { present.clone() } else { without_run(present) };
-        let mut reading = Self { scenario, format, stated, beside, rows: Vec::new(), defaults: Vec::new() };
+        let mut reading = Self { scenario, format, stated, beside, rows: Vec::new(), has_config: false, defaults: Vec::new() };
+        reading.model_beside()?;
         (format.begin)(&mut reading);
         let given = reading.stated.given.clone();
         for given in &given {
@@ -45,8 +48,15 @@ impl<'a> Reading<'a> {
     /// The scenario of the tool's own defaults, for comparing with when one is written.
     pub(super) fn of_nothing(format: Format, present: &Scenario) -> Scenario {
         let scenario = if format.role == Role::Part { present.clone() } else { without_run(present) };
-        let mut reading =
-            Self { scenario, format, stated: Stated::default(), beside: &[], rows: Vec::new(), defaults: Vec::new() };
+        let mut reading = Self {
+            scenario,
+            format,
+            stated: Stated::default(),
+            beside: &[],
+            rows: Vec::new(),
+            has_config: false,
+            defaults: Vec::new(),
+        };
         (format.begin)(&mut reading);
         reading.scenario
     }
@@ -210,10 +220,22 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Takes the model of a `config.json` that was pasted or dropped beside the text.
+    fn model_beside(&mut self) -> Result<(), LaunchError> {
+        let Some(text) = self.beside.iter().find(|text| super::is_config(text.raw)) else { return Ok(()) };
+        let imported = crate::import::config_json(text.raw).map_err(|error| LaunchError::Model { why: error.to_string() })?;
+        self.scenario.apply_imported(&imported);
+        self.has_config = true;
+        Ok(())
+    }
+
     /// Takes the model of that name, or its folder's: a row of the catalog. One that the catalog does not have leaves the present model, and
     /// says so.
     pub fn model(&mut self, given: &Given) {
         self.defaults.retain(|(of, _)| *of != FieldId::Model);
+        if self.has_config {
+            return self.tell(given, Way::Read, "The config.json beside it says the model.".to_owned());
+        }
         let Some((row, why)) = model_names::row_called(&given.text()) else {
             let note = "The catalog has no model of that name: paste its config.json beside the command, or choose a model. The present \
                         one stays.";

@@ -78,6 +78,7 @@ mod planner {
 /// Commands and files that people start runs with.
 mod launch {
     mod fixtures;
+    mod hostile;
     mod logs;
     mod notation;
     mod round_trip;
@@ -96,5 +97,6 @@ mod scenario {
 mod page {
     mod more;
     mod names;
+    mod net;
     mod printed;
 }
