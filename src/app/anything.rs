@@ -54,12 +54,13 @@ pub fn kind_of(text: &str) -> Option<Kind> {
     if launch::is_config(text) {
         return Some(Kind::Config);
     }
-    if launch::recognises(text) {
-        return Some(Kind::Launch);
-    }
+    // A log with a message may begin with the command that was run.
     let may_hold_message = !text.starts_with('{') || ["emory", "MEMORY"].iter().any(|word| text.contains(word));
     if may_hold_message && oom::read(text).is_ok() {
         return Some(Kind::Message);
+    }
+    if launch::recognises(text) {
+        return Some(Kind::Launch);
     }
     if text.starts_with('{') {
         return Some(Kind::Config);
