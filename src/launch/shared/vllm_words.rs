@@ -163,7 +163,7 @@ fn dtype(reading: &mut Reading<'_>) {
         ("half" | "float16", true) => set_weights(reading, &given, "fp16", ""),
         ("float" | "float32", true) => set_weights(reading, &given, "fp32", ""),
         ("auto", _) | ("bfloat16" | "half" | "float16", false) => {
-            reading.tell(&given, crate::launch::Way::NoEffect, String::new())
+            reading.tell(&given, crate::launch::Way::NoEffect, String::new());
         }
         _ => reading.not_modelled(&given, "Activations in this format are not modelled."),
     }
