@@ -69,7 +69,7 @@ fn about(scenario: &Scenario, count: usize, serves: bool) -> String {
         format!(
             "{count} models of the list can be served on {hardware}, one request at a time: the longest context that fits, and the speed \
              with {} tokens in the cache.",
-            whole(u64::from(SPEED_AT))
+            whole(SPEED_AT)
         )
     } else {
         format!("{count} models of the list can be fine-tuned on {hardware}, one text at a time, every block recomputed.")

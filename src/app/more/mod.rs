@@ -11,6 +11,7 @@ pub mod explain;
 pub mod export;
 pub mod fits;
 mod launched;
+mod log;
 pub mod methods;
 pub mod oom;
 pub mod paste;

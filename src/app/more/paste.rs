@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::app::anything::{Kind, kind_of};
 use crate::app::markup::{Html, html};
 use crate::app::more::wire::{AS_GENERIC, FILES, MARK, SNAPSHOT};
-use crate::app::more::{launched, oom, snapshot};
+use crate::app::more::{launched, log, oom, snapshot};
 use crate::app::panels::dialogs::paste::NAME;
 use crate::app::panels::remarks;
 use crate::app::words::{self, whole};
@@ -33,6 +33,10 @@ pub fn read(asked: &str, scenario: Scenario) -> (Html, Option<String>) {
         Some(Kind::Message) => {
             let messages = crate::import::oom::read(asked).unwrap_or_default();
             return (oom::panel(&scenario, &messages), None);
+        }
+        Some(Kind::Log) => {
+            let unit = scenario.memory_unit();
+            return crate::launch::logs::read(asked).map(|found| log::panel(&scenario, &found, unit)).unwrap_or_default();
         }
         Some(Kind::Config) | None => {}
     }

@@ -7,6 +7,8 @@ mod import;
 #[cfg(not(target_arch = "wasm32"))]
 mod launch;
 #[cfg(not(target_arch = "wasm32"))]
+mod log;
+#[cfg(not(target_arch = "wasm32"))]
 mod oom;
 #[cfg(not(target_arch = "wasm32"))]
 mod snapshot;
@@ -27,7 +29,7 @@ mod native {
     use headroom::scenario::{FieldId, Scenario, Value, codec, field, reference};
     use headroom::units::MemoryUnit;
 
-    use crate::{import, launch, oom, snapshot};
+    use crate::{import, launch, log, oom, snapshot};
 
     const HELP: &str = "\
 headroom: does this transformer fit, what takes the memory, how many GPUs, how long?
@@ -40,6 +42,7 @@ usage: headroom LINK-OR-FRAGMENT [--json | --export FORM] [--gib | --gb]
        headroom read FILE|-... [--onto LINK-OR-FRAGMENT] [--json]
        headroom write LINK-OR-FRAGMENT --as TOOL
        headroom fits LINK-OR-FRAGMENT [--json]
+       headroom log FILE|- LINK-OR-FRAGMENT [--json]
        headroom oom FILE|- LINK-OR-FRAGMENT [--json]
        headroom snapshot FILE LINK-OR-FRAGMENT [--json]
 
@@ -61,13 +64,14 @@ read FILE|-...    a command or file of another tool (vllm serve, torchrun, a YAM
 write LINK --as TOOL  the scenario as a command or file of that tool; `headroom write` alone lists the tools
 fits LINK         every model of the catalog that fits the link's accelerators: served, each format with its longest context and speed
                   (do=serve), or fine-tuned, each way with its longest sequence (do=tune); largest models first
+log FILE|- LINK   what a server printed when it started (vLLM, SGLang, llama.cpp), beside the estimate of the link
 oom FILE|- LINK   an out-of-memory message, or a whole log with it, beside the estimate of the link: the tensor that was asked for,
                   the amounts side by side, the cause, and what helps; - reads what is piped in. Amounts are in the message's GiB
 snapshot FILE     a file of torch.cuda.memory._dump_snapshot beside the estimate of the link: peaks, and the tensors of each size
                   that one side has more of than the other
 --gib, --gb       write memory in GiB (2^30) or GB (10^9); default: as the link says
 
-exit code: 0 fits (of write, fits, oom, snapshot, import and explain: answered), 1 does not fit, 2 bad input";
+exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answered), 1 does not fit, 2 bad input";
 
     struct Arguments {
         link: String,
@@ -87,6 +91,7 @@ exit code: 0 fits (of write, fits, oom, snapshot, import and explain: answered),
         Formats,
         Write { link: String, tool: String },
         Fits(Arguments),
+        Log { file: String, arguments: Arguments },
         Oom { file: String, arguments: Arguments },
         Snapshot { file: String, arguments: Arguments },
     }
@@ -106,6 +111,11 @@ exit code: 0 fits (of write, fits, oom, snapshot, import and explain: answered),
             let missing = "name a file that torch.cuda.memory._dump_snapshot wrote, and the link of the job that wrote it";
             let (file, arguments) = file_and_link(parser, missing)?;
             return Ok(Task::Snapshot { file, arguments });
+        }
+        if std::env::args_os().nth(1).is_some_and(|first| first == "log") {
+            let missing = "name a file with the log, or - for what is piped in, and the link of the server that printed it";
+            let (file, arguments) = file_and_link(parser, missing)?;
+            return Ok(Task::Log { file, arguments });
         }
         if std::env::args_os().nth(1).is_some_and(|first| first == "read") {
             return read_arguments(parser);
@@ -267,6 +277,7 @@ exit code: 0 fits (of write, fits, oom, snapshot, import and explain: answered),
                 }
                 Err(sentences) => bad_input(&sentences),
             },
+            Ok(Task::Log { file, arguments }) => diagnose(log::run, &file, &arguments),
             Ok(Task::Oom { file, arguments }) => diagnose(oom::run, &file, &arguments),
             Ok(Task::Snapshot { file, arguments }) => diagnose(snapshot::run, &file, &arguments),
             Err(message) => bad_input(&[message, "try headroom --help".to_owned()]),
