@@ -257,7 +257,7 @@ impl<'a> Reading<'a> {
         let parts = || Format::ALL.into_iter().filter(|format| format.role == Role::Part);
         let open = |text: &&Text<'_>| parts().find_map(|format| (format.open)(text).map(|stated| (format, stated)));
         let named = self.beside.iter().find(|text| !text.name.is_empty() && name(text.name) == name(&wanted));
-        let opened = named.and_then(|text| open(text)).or_else(|| self.beside.iter().find_map(|text| open(text)));
+        let opened = named.and_then(&open).or_else(|| self.beside.iter().find_map(&open));
         let Some((format, stated)) = opened else {
             self.tell(given, Way::Unknown, format!("Paste or drop {} beside the command, too.", name(&wanted)));
             return Ok(false);
@@ -285,7 +285,7 @@ impl<'a> Reading<'a> {
     /// # Errors
     /// The rest of a sentence that begins with the flag, where the file cannot be read.
     pub fn beneath(&mut self, given: &Given, open: fn(&Text<'_>) -> Option<Result<Stated, LaunchError>>) -> Result<(), String> {
-        self.from_beside(given, open, false)
+        self.take_beside(given, open, false)
     }
 
     /// As [`beneath`](Self::beneath), but what the file says counts before what the text states.
@@ -293,10 +293,10 @@ impl<'a> Reading<'a> {
     /// # Errors
     /// As there.
     pub fn above(&mut self, given: &Given, open: fn(&Text<'_>) -> Option<Result<Stated, LaunchError>>) -> Result<(), String> {
-        self.from_beside(given, open, true)
+        self.take_beside(given, open, true)
     }
 
-    fn from_beside(
+    fn take_beside(
         &mut self,
         given: &Given,
         open: fn(&Text<'_>) -> Option<Result<Stated, LaunchError>>,

@@ -53,7 +53,10 @@ impl<'a> Writing<'a> {
         };
         let text = write(&mut self);
         self.name_missing();
-        let comments: String = self.missing.iter().map(|sentence| format!("# {sentence}\n")).collect();
+        let mut comments = String::new();
+        for sentence in &self.missing {
+            comments.extend(["# ", sentence, "\n"]);
+        }
         Written { text: comments + &text, items: self.items, missing: self.missing }
     }
 
@@ -92,7 +95,7 @@ impl<'a> Writing<'a> {
         for flag in self.format.flags.iter().copied().flatten() {
             let Some(key) = flag.names.first() else { continue };
             let (field, value) = match flag.effect {
-                Effect::Sets(id) => (id, plain(id, &self.scenario.get(id))),
+                Effect::Sets(id) => (id, plain(id, &self.scenario.get(id)).map(Some)),
                 Effect::Words(id, words) => {
                     let Value::Choice(own) = self.scenario.get(id) else { continue };
                     (id, words.iter().find(|(_, ours)| *ours == own).map(|(theirs, _)| Some((*theirs).to_owned())))
@@ -153,14 +156,14 @@ pub fn quoted(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
-/// A value as a tool reads it. The outer option is nothing for what has no words, the inner one for flags that stand for themselves.
-fn plain(id: FieldId, value: &Value) -> Option<Option<String>> {
+/// A value as a tool reads it; nothing for what has no words.
+fn plain(id: FieldId, value: &Value) -> Option<String> {
     match value {
-        Value::Integer(number) => Some(Some(number.to_string())),
-        Value::Decimal(number) => Some(Some(number.to_string())),
-        Value::Choice(word) => Some(Some((*word).to_owned())),
-        Value::Flag(on) => Some(Some(on.to_string())),
-        Value::Text(text) if !matches!(field(id).kind, FieldKind::Model) => Some(Some(text.clone())),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Decimal(number) => Some(number.to_string()),
+        Value::Choice(word) => Some((*word).to_owned()),
+        Value::Flag(on) => Some(on.to_string()),
+        Value::Text(text) if !matches!(field(id).kind, FieldKind::Model) => Some(text.clone()),
         Value::Text(_) | Value::Layers(_) | Value::Empty => None,
     }
 }

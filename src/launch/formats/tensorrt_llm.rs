@@ -66,7 +66,7 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     });
     let call = || {
         let is_ours = text.raw.contains("tensorrt_llm");
-        let is = |name: &str| name == "LLM" || name.ends_with(".LLM");
+        let is = |name: &str| name.rsplit('.').next() == Some("LLM");
         let call = text.calls().iter().filter(|call| is_ours && is(&call.name)).max_by_key(|call| call.arguments.len())?;
         Some(Stated::of(call.arguments.clone()))
     };
@@ -145,17 +145,17 @@ fn write(writing: &mut Writing<'_>) -> String {
     let cache = writing.scenario.get(FieldId::KvCacheDType);
     let block = serving::whole(writing.scenario, FieldId::BlockSize);
     let word = CACHE.iter().find(|(_, ours)| cache == Value::Choice(ours)).map(|(word, _)| *word);
-    let mut lines = String::new();
+    let mut lines = Vec::new();
     if let Some(word) = word.filter(|_| writing.differs(FieldId::KvCacheDType)) {
-        lines.push_str(&format!("  dtype: {word}\n"));
+        lines.push(format!("  dtype: {word}\n"));
         writing.is_said(&[FieldId::KvCacheDType]);
     }
     if writing.differs(FieldId::BlockSize) && writing.scenario.get(FieldId::BlockSize) != Value::Empty {
-        lines.push_str(&format!("  tokens_per_block: {block}\n"));
+        lines.push(format!("  tokens_per_block: {block}\n"));
         writing.is_said(&[FieldId::BlockSize]);
     }
     let _ = serving::other_weights(writing, |_| None);
-    let file = (!lines.is_empty()).then(|| format!("cat > options.yaml <<'EOF'\nkv_cache_config:\n{lines}EOF\n"));
+    let file = (!lines.is_empty()).then(|| format!("cat > options.yaml <<'EOF'\nkv_cache_config:\n{}EOF\n", lines.concat()));
     if file.is_some() {
         writing.say("extra_llm_api_options", Some("options.yaml".to_owned()), &[]);
     }

@@ -35,6 +35,7 @@ impl LineSpec {
     }
 
     /// The line, whose number is a further part of the figure before it.
+    #[must_use]
     pub const fn adding(mut self) -> Self {
         self.adds = true;
         self

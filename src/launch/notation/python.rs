@@ -88,7 +88,7 @@ impl Reader<'_> {
         let name = self.name();
         self.blanks(false);
         match self.peek() {
-            Some('(') => _ = self.call(name, place, 0),
+            Some('(') => _ = self.call(&name, place, 0),
             Some('=') if self.letters.get(self.at + 1) != Some(&'=') => {
                 self.next();
                 self.blanks(false);
@@ -110,10 +110,10 @@ impl Reader<'_> {
     }
 
     /// The arguments of a call, up to its closing bracket.
-    fn call(&mut self, name: String, place: Place, depth: usize) -> Value {
+    fn call(&mut self, name: &str, place: Place, depth: usize) -> Value {
         self.next();
         let index = self.calls.len();
-        self.calls.push(Call { name: name.clone(), arguments: Vec::new(), place });
+        self.calls.push(Call { name: name.to_owned(), arguments: Vec::new(), place });
         let mut arguments = Vec::new();
         loop {
             self.blanks(true);
@@ -208,7 +208,7 @@ impl Reader<'_> {
         }
         let name = self.name();
         if self.peek() == Some('(') {
-            return Some(self.call(name, place, depth + 1));
+            return Some(self.call(&name, place, depth + 1));
         }
         match name.as_str() {
             "True" => Some(Value::Bool(true)),

@@ -69,16 +69,12 @@ impl Reader {
     fn read(&mut self) {
         while let Some(letter) = self.peek() {
             match letter {
-                '\n' | ';' | '&' | '|' => {
-                    self.next();
-                    self.end_command();
-                }
                 ' ' | '\t' => self.next(),
                 '\\' if self.after(1) == Some('\n') => self.skip(2),
                 '#' => self.skip_line(),
                 // Blocks and groups are read as the commands inside them.
                 '(' | ')' | '{' | '}' if self.words.is_empty() => self.next(),
-                '(' | ')' => {
+                '\n' | ';' | '&' | '|' | '(' | ')' => {
                     self.next();
                     self.end_command();
                 }
@@ -206,11 +202,9 @@ impl Reader {
         let mut made = Made::default();
         while let Some(letter) = self.peek() {
             match letter {
-                ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' => break,
                 '<' | '>' if made.text.chars().all(|digit| digit.is_ascii_digit()) => return self.redirection(),
-                '<' | '>' => break,
                 '(' if made.text.ends_with('=') && self.words.is_empty() => return self.list(&made.text),
-                '(' => break,
+                ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>' => break,
                 _ => self.piece(&mut made),
             }
         }

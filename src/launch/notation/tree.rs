@@ -95,11 +95,10 @@ fn plain<'a>(data: &YamlData<'a, MarkedYaml<'a>>) -> String {
 
 fn as_json<'a>(data: &YamlData<'a, MarkedYaml<'a>>, depth: usize) -> Value {
     match data {
-        YamlData::Value(Scalar::String(text)) => Value::String(text.to_string()),
+        YamlData::Value(Scalar::String(text)) | YamlData::Representation(text, _, _) => Value::String(text.to_string()),
         YamlData::Value(Scalar::Integer(number)) => Value::from(*number),
         YamlData::Value(Scalar::FloatingPoint(number)) => Value::from(number.into_inner()),
         YamlData::Value(Scalar::Boolean(on)) => Value::Bool(*on),
-        YamlData::Representation(text, _, _) => Value::String(text.to_string()),
         YamlData::Tagged(_, inner) if depth < DEEPEST => as_json(&inner.data, depth + 1),
         YamlData::Sequence(list) if depth < DEEPEST => list.iter().map(|item| as_json(&item.data, depth + 1)).collect(),
         YamlData::Mapping(mapping) if depth < DEEPEST => {

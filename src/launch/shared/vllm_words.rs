@@ -159,11 +159,12 @@ fn dtype(reading: &mut Reading<'_>) {
     let Some(given) = reading.stated(&["dtype"]).filter(|given| !given.is_unknown()).cloned() else { return };
     let plain = matches!(reading.scenario.get(FieldId::WeightDType), Value::Choice("bf16" | "fp16" | "fp32"));
     match (given.text().as_str(), plain) {
-        ("auto", _) => reading.tell(&given, crate::launch::Way::NoEffect, String::new()),
         ("bfloat16", true) => set_weights(reading, &given, "bf16", ""),
         ("half" | "float16", true) => set_weights(reading, &given, "fp16", ""),
         ("float" | "float32", true) => set_weights(reading, &given, "fp32", ""),
-        ("bfloat16" | "half" | "float16", false) => reading.tell(&given, crate::launch::Way::NoEffect, String::new()),
+        ("auto", _) | ("bfloat16" | "half" | "float16", false) => {
+            reading.tell(&given, crate::launch::Way::NoEffect, String::new());
+        }
         _ => reading.not_modelled(&given, "Activations in this format are not modelled."),
     }
 }
