@@ -250,6 +250,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for folder in [
         "catalog/configs",
         "engines",
+        "launch/formats",
+        "launch/logs/programs",
         "models/families",
         "models/projectors",
         "models/towers",

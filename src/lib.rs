@@ -23,6 +23,7 @@
 //! | [`diagnosis`] | an out-of-memory message beside the estimate: what was asked for, why it failed, what helps |
 //! | [`explain`] | every number's formula, source and growth |
 //! | [`scenario`] | what the user said: fields, links, saved records |
+//! | [`launch`] | commands and files that people start runs with: read into a scenario, written from one |
 //! | [`lessons`] | stories made of steps, exercises, answers of students |
 //! | [`charts`] | figures as SVG text |
 //! | [`app`] | the page (in the browser), and its words (everywhere) |
@@ -38,7 +39,7 @@
 //! assert_eq!(job.map(|job| estimate(&job).verdict()), Ok(Verdict::DoesNotFit));
 //! ```
 //!
-//! Not modelled: training of layers that keep a state or share keys and values (they are served), adapters on experts.
+//! `docs/library.md` shows the public face with examples that run.
 
 #[macro_use]
 mod lists;
@@ -54,6 +55,7 @@ pub mod estimator;
 pub mod explain;
 pub mod hardware;
 pub mod import;
+pub mod launch;
 pub mod lessons;
 pub mod methods;
 pub mod models;
@@ -65,3 +67,8 @@ pub mod sharding;
 pub mod sources;
 pub mod stacks;
 pub mod units;
+
+/// The examples of `docs/library.md`, which run with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/library.md")]
+struct LibraryPage;

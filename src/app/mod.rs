@@ -8,6 +8,7 @@
 //! of its HTML.
 
 pub mod answers;
+pub mod anything;
 pub mod basis;
 pub mod compared;
 pub mod curve_view;
@@ -21,6 +22,7 @@ pub mod formula;
 pub mod headline;
 pub mod history;
 pub mod later;
+pub mod launching;
 pub mod markup;
 pub mod modules;
 pub mod more;
@@ -32,6 +34,7 @@ pub mod serving;
 pub mod side;
 pub mod timing;
 pub mod ui;
+pub mod what_fits;
 pub mod words;
 
 #[cfg(target_arch = "wasm32")]

@@ -322,6 +322,11 @@ fn parse(text: &str) -> Result<Object, ImportError> {
     }
 }
 
+/// JSON with comments or commas too many, as people keep it in files; nothing where it is none.
+pub(crate) fn lenient_json(text: &str) -> Option<serde_json::Value> {
+    json5::from_str(text).ok()
+}
+
 /// The kind of a file, or of its part for text: where that names none, or one that is not known, the file around it may say it.
 fn kind_of(base: &Object, around: Option<&Object>) -> Result<String, ImportError> {
     let is_listed = |kind: &String| models::of(kind).is_some();

@@ -22,6 +22,8 @@ pub enum RemarkKind {
     Assumed,
     /// Keys that may change the answer were not understood.
     NotCounted,
+    /// Flags of the command that the scenario was read from are not counted.
+    Flags,
     /// A part of the model is not counted.
     LeftOut,
     /// The vision tower lies in memory, and no image is counted.
@@ -53,6 +55,7 @@ impl RemarkKind {
         match self {
             Self::Assumed => "assumed",
             Self::NotCounted => "not_counted",
+            Self::Flags => "flags_not_counted",
             Self::LeftOut => "left_out",
             Self::NoImages => "no_images",
             Self::Images => "images",
@@ -71,6 +74,11 @@ impl Scenario {
         let [kind, keys, parts] = [FieldId::ModelType, FieldId::NotCounted, FieldId::LeftOut].map(|id| self.text(id));
         let as_generic = self.get(FieldId::AsGeneric) == Value::Flag(true);
         let said = (as_generic || !keys.is_empty()).then(|| not_counted(as_generic, &kind, &keys));
+        let flags = self.text(FieldId::FlagsNotCounted);
+        let flags = (!flags.is_empty()).then(|| Remark {
+            kind: RemarkKind::Flags,
+            text: format!("Not counted of the command: {}; the result may differ from its run.", listed(&flags)),
+        });
         let left_out = (!parts.is_empty()).then(|| Remark { kind: RemarkKind::LeftOut, text: left_out(&parts, parameters()) });
         let idle: Vec<&str> = self.keys_without_effect().into_iter().map(|id| field(id).name).collect();
         let idle = (!idle.is_empty()).then(|| Remark {
@@ -83,7 +91,7 @@ impl Scenario {
         });
         let kernels = self.kernels_of_states().into_iter().chain(self.rounded_products()).chain(self.experts_beside_packed());
         let kernels = kernels.chain(self.counted_and_served());
-        said.into_iter().chain(left_out).chain(no_images).chain(kernels).chain(idle).collect()
+        said.into_iter().chain(flags).chain(left_out).chain(no_images).chain(kernels).chain(idle).collect()
     }
 
     /// bitsandbytes packs linear layers, which the experts of transformers 5 are not: it keeps all experts of a layer in one parameter.

@@ -26,6 +26,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("explain", &["units", "sources", "sharding", "config", "ops", "estimator", "planner", "methods"]),
     ("scenario", &["units", "engines", "sharding", "stacks", "config", "models", "catalog", "import"]),
     ("checkpoint", &["units", "config", "models", "import", "ops", "estimator", "scenario"]),
+    ("launch", &["units", "engines", "sharding", "stacks", "optimizers", "config", "catalog", "import", "scenario", "estimator"]),
     ("charts", &["units", "estimator", "planner"]),
     ("lessons", &["units", "sources", "config", "catalog", "scenario", "estimator", "planner", "methods"]),
 ];
@@ -54,8 +55,8 @@ const NAMES_WITH_OTHER_MEANINGS: &[(&str, &[&str])] = &[
     ("\"fused\"", &["src/scenario/fields/table/precision.rs", "src/scenario/words.rs"]),
 ];
 
-/// The bibliography names programs as authors.
-const MAY_NAME_MEMBERS: &[&str] = &["src/sources/"];
+/// The bibliography names programs as authors; commands and files have words of their own for what the lists hold.
+const MAY_NAME_MEMBERS: &[&str] = &["src/sources/", "src/launch/formats/", "src/launch/shared/", "src/launch/logs/programs/"];
 
 /// Crates with the only place that may name them.
 const CRATES: &[(&str, &[&str])] = &[
@@ -66,6 +67,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("gloo_events", &["src/app/browser"]),
     ("plotters", &["src/charts"]),
     ("json5", &["src/import"]),
+    ("saphyr", &["src/launch/notation"]),
+    ("toml", &["src/launch/notation"]),
     ("qrcodegen", &["src/app"]),
     ("base64", &["src/lessons", "src/app/more"]),
     ("miniz_oxide", &["src/lessons"]),

@@ -75,6 +75,16 @@ mod planner {
     mod search;
 }
 
+/// Commands and files that people start runs with.
+mod launch {
+    mod fixtures;
+    mod hostile;
+    mod logs;
+    mod notation;
+    mod round_trip;
+    mod servers;
+}
+
 /// Inputs, links and saved scenarios.
 mod scenario {
     mod recorded_answers;

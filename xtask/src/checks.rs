@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::browser::Browser;
 use crate::shell::{Outcome, program, root, run, say};
-use crate::{page, single, tools};
+use crate::{package, page, single, tools};
 
 const WASM: &str = "wasm32-unknown-unknown";
 
@@ -70,6 +70,10 @@ pub fn run_all() -> Outcome {
     steps.step("release build", || page::build(&path))?;
     steps.step("end-to-end tests", || end_to_end_tests(&browser))?;
     steps.step("single-file build", || single::build(&path))?;
+    steps.step("package build", || package::build(&path))?;
+    steps.step("tests of the package", || {
+        run(node_tests(&browser, vec!["package.test.mjs".to_owned()]).env("HEADROOM_PACKAGE", "1"))
+    })?;
     steps.step("end-to-end tests of the single file", || {
         run(node_tests(&browser, OF_THE_SINGLE_FILE.map(str::to_owned).to_vec()).env("HEADROOM_SINGLE", "1"))
     })?;
@@ -81,7 +85,9 @@ pub fn run_all() -> Outcome {
 /// The files that `members::of_folder!` declares, which `cargo fmt` does not find.
 fn files_of_lists() -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
-    for folder in ["engines", "models/families", "optimizers", "sharding", "stacks"] {
+    for folder in
+        ["engines", "launch/formats", "models/families", "models/projectors", "models/towers", "optimizers", "sharding", "stacks"]
+    {
         let folder = root().join("src").join(folder);
         let entries = fs::read_dir(&folder).map_err(|error| format!("{} cannot be read: {error}.", folder.display()))?;
         let paths = entries.flatten().map(|entry| entry.path());

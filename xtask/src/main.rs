@@ -7,6 +7,7 @@ mod apart;
 mod browser;
 mod checks;
 mod offline;
+mod package;
 mod page;
 mod program;
 mod serve;
@@ -28,6 +29,7 @@ const HELP: &str = "\
 cargo xtask serve [--port N]   build the page and serve it on 127.0.0.1
 cargo xtask build              build the page into dist/ and check its size
 cargo xtask build --single-file   build dist/headroom.html: the whole page in one file, which needs no server
+cargo xtask build --package    build dist-package/: the engine for browsers, bundlers and Node, ready for `npm pack`
 cargo xtask accuracy FILE...   compare the estimates with files of measured rows (--json, --rows, --markdown)
 cargo xtask accuracy --write   the same over tests/data, written into README.md and the page's table
 cargo xtask test               run every check: format, lints, tests, browser tests
@@ -60,6 +62,7 @@ fn dispatch(arguments: &[&str]) -> Outcome {
         },
         ["build"] => page::build(&tools::for_the_page()?),
         ["build", "--single-file"] => single::build(&tools::for_the_page()?),
+        ["build", "--package"] => package::build(&tools::for_the_page()?),
         ["accuracy", "--write"] => accuracy::write(),
         ["accuracy", arguments @ ..] => accuracy::run(arguments),
         ["test"] => checks::run_all(),

@@ -2,6 +2,7 @@
 
 use crate::app::export::{Form, Luggage, file};
 use crate::app::markup::{Html, html};
+use crate::launch::{Format, Written, defaults, write};
 use crate::scenario::Mode;
 use crate::scenario::codec::{decode, encode_all};
 
@@ -86,6 +87,7 @@ fn menu(luggage: &Luggage, pinned: usize) -> Html {
             @for item in PICTURES.iter().take(shown) { (picture(item)) }
         }
         p id="take-said" class="quiet" role="status" data-failed=(PICTURE_FAILED) {}
+        (commands(luggage))
         h3 { label for="embed-code" { "Inside another page" } }
         textarea id="embed-code" class="share__link" readonly spellcheck="false" {
             (snippet(luggage))
@@ -94,6 +96,47 @@ fn menu(luggage: &Luggage, pinned: usize) -> Html {
             button type="button" class="button" data-do="copy:embed-code" { "Copy these lines" }
         }
     }
+}
+
+/// The scenario as a command or file of every tool that has words for it, the best first.
+fn commands(luggage: &Luggage) -> Html {
+    let writable = Format::ALL.into_iter().filter(|format| format.write.is_some());
+    let mut written: Vec<(Format, Written)> = writable
+        .filter(|format| serves(*format) == (luggage.scenario.mode() == Mode::Serve))
+        .map(|format| (format, write(&luggage.scenario, format)))
+        .collect();
+    written.sort_by_key(|(_, written)| written.missing.len());
+    html! {
+        h3 { "As a command or file" }
+        @for (format, written) in &written {
+            @let id = format!("command-{}", format.key);
+            details class="take__command" {
+                summary {
+                    (format.label)
+                    @if !written.missing.is_empty() {
+                        span class="quiet" { " without " (whole_words(written.missing.len())) }
+                    }
+                }
+                textarea id=(id) class="share__link" readonly spellcheck="false"
+                    aria-label={ "For " (format.version) } {
+                    (written.text)
+                }
+                div class="share__tools" {
+                    button type="button" class="button" data-do={ "copy:" (id) } { "Copy" }
+                }
+            }
+        }
+    }
+}
+
+/// `1 input`, `3 inputs`.
+fn whole_words(count: usize) -> String {
+    if count == 1 { "1 input".to_owned() } else { format!("{count} inputs") }
+}
+
+/// Whether a tool's own defaults serve a model.
+fn serves(format: Format) -> bool {
+    defaults(format).mode() == Mode::Serve
 }
 
 /// The lines for a page that shows this one inside.

@@ -1,17 +1,19 @@
-//! A pasted text or chosen files, understood: a Hugging Face `config.json`, a model's other files, a message of a run that ran out of
-//! memory, or a memory snapshot.
+//! A pasted text or chosen files, understood: a link, a command or file of another tool, a Hugging Face `config.json`, a model's other files, a
+//! message of a run that ran out of memory, or a memory snapshot.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::app::anything::{Kind, kind_of};
 use crate::app::markup::{Html, html};
 use crate::app::more::wire::{AS_GENERIC, FILES, MARK, SNAPSHOT};
-use crate::app::more::{oom, snapshot};
+use crate::app::more::{launched, log, oom, snapshot};
 use crate::app::panels::dialogs::paste::NAME;
 use crate::app::panels::remarks;
 use crate::app::words::{self, whole};
 use crate::checkpoint::{self, Part, understood};
 use crate::import::{How, ImportError, Imported, ReportRow, config_json, config_json_as_generic};
+use crate::launch::Pasted;
 use crate::scenario::Scenario;
 use crate::scenario::codec::encode;
 
@@ -26,10 +28,17 @@ pub fn read(asked: &str, scenario: Scenario) -> (Html, Option<String>) {
     if let Some((FILES, files)) = asked.split_once(MARK) {
         return files_of_a_model(files, scenario);
     }
-    if may_hold_a_message(asked)
-        && let Ok(messages) = crate::import::oom::read(asked)
-    {
-        return (oom::panel(&scenario, &messages), None);
+    match kind_of(asked) {
+        Some(Kind::Link | Kind::Launch) => return launched::panel(&[Pasted { name: "", text: asked }], &scenario),
+        Some(Kind::Message) => {
+            let messages = crate::import::oom::read(asked).unwrap_or_default();
+            return (oom::panel(&scenario, &messages), None);
+        }
+        Some(Kind::Log) => {
+            let unit = scenario.memory_unit();
+            return crate::launch::logs::read(asked).map(|found| log::panel(&scenario, &found, unit)).unwrap_or_default();
+        }
+        Some(Kind::Config) | None => {}
     }
     let imported = match asked.split_once(MARK) {
         Some((AS_GENERIC, text)) => config_json_as_generic(text),
@@ -59,6 +68,13 @@ fn files_of_a_model(files: &str, scenario: Scenario) -> (Html, Option<String>) {
         })
         .collect();
     let Some(starts) = starts else { return (refused_for("The files did not arrive whole. Choose them again."), None) };
+    // A command with the files that it reads, among them perhaps the model's.
+    let texts: Vec<(&str, &str)> =
+        starts.iter().filter_map(|(name, start)| Some((*name, std::str::from_utf8(start).ok()?))).collect();
+    if texts.iter().any(|(_, text)| kind_of(text) == Some(Kind::Launch)) {
+        let pasted: Vec<Pasted<'_>> = texts.iter().map(|(name, text)| Pasted { name, text }).collect();
+        return launched::panel(&pasted, &scenario);
+    }
     let parts: Vec<Part<'_>> = starts.iter().map(|(name, start)| Part { name, start }).collect();
     match checkpoint::read(&parts) {
         Ok(found) => taken(&found.imported, &found.compared(), scenario),
@@ -68,11 +84,6 @@ fn files_of_a_model(files: &str, scenario: Scenario) -> (Html, Option<String>) {
 
 fn refused_for(sentence: &str) -> Html {
     html! { div class="refused" role="alert" { p data-testid="paste-error" { (sentence) } } }
-}
-
-/// Whether a text is worth searching for messages: a file of keys without such a word is none, however long it is.
-fn may_hold_a_message(text: &str) -> bool {
-    !text.trim_start().starts_with('{') || ["emory", "MEMORY"].iter().any(|word| text.contains(word))
 }
 
 /// The button that opens the dialog for a run that ran out of memory.
@@ -91,7 +102,8 @@ fn refused(problem: &ImportError) -> Html {
     let ImportError::UnknownKind { model_type } = problem else {
         let nor = match problem {
             ImportError::NotJson { .. } => {
-                " Nor does it hold an out-of-memory message: those begin with words such as “CUDA out of memory”."
+                " Nor is it a command or file of a tool that is known here, or an out-of-memory message: those \
+                 begin with words such as `vllm serve` or “CUDA out of memory”."
             }
             _ => "",
         };

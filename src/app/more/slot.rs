@@ -7,6 +7,11 @@ pub fn fetching() -> Html {
     html! { p class="quiet" role="status" { "This part of the page is being fetched." } }
 }
 
+/// While every model of the list is tried.
+pub fn listing() -> Html {
+    html! { p class="quiet" role="status" { "Every model of the list is being tried." } }
+}
+
 /// When it did not arrive.
 pub fn out_of_reach() -> Html {
     html! {

@@ -26,7 +26,7 @@ const FOLDS: [(&str, &[Group]); 7] = [
 ];
 
 /// Inputs that the top bar and the dialogs hold instead, and what a file said, which the answer's card tells.
-const ELSEWHERE: [FieldId; 8] = [
+const ELSEWHERE: [FieldId; 9] = [
     FieldId::Mode,
     FieldId::Name,
     FieldId::MemoryUnit,
@@ -35,6 +35,7 @@ const ELSEWHERE: [FieldId; 8] = [
     FieldId::AsGeneric,
     FieldId::NotCounted,
     FieldId::LeftOut,
+    FieldId::FlagsNotCounted,
 ];
 
 /// The fields of some groups that count, in sight or folded. Of the architecture these are the keys that the model's family reads.
@@ -110,7 +111,7 @@ pub fn section(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) ->
                 (name)
                 @if name == "Model" {
                     button type="button" class="link" data-testid="paste" data-do="dialog:paste" {
-                        "Paste config.json"
+                        "Paste a command, file or log"
                     }
                 }
             }

@@ -71,6 +71,7 @@ pub fn below() -> Html {
             div class="step" id="timeline" tabindex="-1" aria-busy="true" data-testid="timeline" {
                 (slot::fetching())
             }
+            (fits())
             section class="section section--screen" { (methods()) }
             section class="section section--screen" {
                 div class="pair pair--even" {
@@ -93,6 +94,25 @@ pub fn below() -> Html {
                 }
             }
             (teach())
+        }
+    }
+}
+
+/// The list of what fits, which is made when somebody asks for it.
+fn fits() -> Html {
+    html! {
+        section class="section section--screen" data-testid="fits-panel" {
+            div class="section__head" {
+                h2 { "What fits these GPUs?" }
+                p class="section__note" {
+                    "Every model of the list on the GPUs above, in each format or way of fine-tuning. A \
+                     name opens it."
+                }
+            }
+            button type="button" class="button" data-testid="fits-ask" data-do="fits:size" {
+                "List what fits"
+            }
+            div id="fits" tabindex="-1" {}
         }
     }
 }

@@ -67,8 +67,15 @@ const QUIET: [FieldId; 18] = [
 ];
 
 /// The model's line has its name, and remarks beside the answer say the rest.
-pub const SAID_ELSEWHERE: [FieldId; 6] =
-    [FieldId::ModelName, FieldId::TextModelType, FieldId::Sizes, FieldId::AsGeneric, FieldId::NotCounted, FieldId::LeftOut];
+pub const SAID_ELSEWHERE: [FieldId; 7] = [
+    FieldId::ModelName,
+    FieldId::TextModelType,
+    FieldId::Sizes,
+    FieldId::AsGeneric,
+    FieldId::NotCounted,
+    FieldId::LeftOut,
+    FieldId::FlagsNotCounted,
+];
 
 /// Every input that says something: its name, its value and its unit.
 pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String, &'static str)> {

@@ -5,6 +5,10 @@
 #[cfg(not(target_arch = "wasm32"))]
 mod import;
 #[cfg(not(target_arch = "wasm32"))]
+mod launch;
+#[cfg(not(target_arch = "wasm32"))]
+mod log;
+#[cfg(not(target_arch = "wasm32"))]
 mod oom;
 #[cfg(not(target_arch = "wasm32"))]
 mod snapshot;
@@ -18,13 +22,14 @@ mod native {
     use headroom::app::export::{self, Luggage, file};
     use headroom::app::more::explain::explained;
     use headroom::app::report::{Report, json};
+    use headroom::app::what_fits::{as_json, as_text, by_size, what_fits};
     use headroom::config::Job;
     use headroom::lessons::figure::{FIGURES, Facts, Figure};
     use headroom::scenario::codec::Decoded;
     use headroom::scenario::{FieldId, Scenario, Value, codec, field, reference};
     use headroom::units::MemoryUnit;
 
-    use crate::{import, oom, snapshot};
+    use crate::{import, launch, log, oom, snapshot};
 
     const HELP: &str = "\
 headroom: does this transformer fit, what takes the memory, how many GPUs, how long?
@@ -34,6 +39,10 @@ usage: headroom LINK-OR-FRAGMENT [--json | --export FORM] [--gib | --gb]
        headroom LINK-OR-FRAGMENT --figures
        headroom explain LINK-OR-FRAGMENT PATH... [--gib | --gb]
        headroom import FILE-OR-FOLDER... [--counts FILE]
+       headroom read FILE|-... [--onto LINK-OR-FRAGMENT] [--json]
+       headroom write LINK-OR-FRAGMENT --as TOOL
+       headroom fits LINK-OR-FRAGMENT [--json]
+       headroom log FILE|- LINK-OR-FRAGMENT [--json]
        headroom oom FILE|- LINK-OR-FRAGMENT [--json]
        headroom snapshot FILE LINK-OR-FRAGMENT [--json]
 
@@ -49,13 +58,20 @@ import FILE       what a config.json, params.json, GGUF or safetensors file says
                   out, stored tensors beside the model, every key; of weights only the header is read
 import FILE...    how config.json files are read: exact, flagged or refused, a line each, and how many of each kind; --counts
                   names exact counts to compare with, lines of JSON such as {\"file\": \"a.json\", \"text\": 124439808}
+read FILE|-...    a command or file of another tool (vllm serve, torchrun, a YAML or TOML file …), and the files that it refers to: its link, every
+                  setting with what came of it, the answer, and what to change in it to make it fit; the model's own config.json is not
+                  needed for models of the catalog. --onto LINK says which accelerator and model count where the text names none
+write LINK --as TOOL  the scenario as a command or file of that tool; `headroom write` alone lists the tools
+fits LINK         every model of the catalog that fits the link's accelerators: served, each format with its longest context and speed
+                  (do=serve), or fine-tuned, each way with its longest sequence (do=tune); largest models first
+log FILE|- LINK   what a server printed when it started (vLLM, SGLang, llama.cpp), beside the estimate of the link
 oom FILE|- LINK   an out-of-memory message, or a whole log with it, beside the estimate of the link: the tensor that was asked for,
                   the amounts side by side, the cause, and what helps; - reads what is piped in. Amounts are in the message's GiB
 snapshot FILE     a file of torch.cuda.memory._dump_snapshot beside the estimate of the link: peaks, and the tensors of each size
                   that one side has more of than the other
 --gib, --gb       write memory in GiB (2^30) or GB (10^9); default: as the link says
 
-exit code: 0 fits (of oom, snapshot, import and explain: answered), 1 does not fit, 2 bad input";
+exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answered), 1 does not fit, 2 bad input";
 
     struct Arguments {
         link: String,
@@ -71,6 +87,11 @@ exit code: 0 fits (of oom, snapshot, import and explain: answered), 1 does not f
         Import { files: Vec<String>, counts: Option<String> },
         Estimate(Arguments),
         Explain { arguments: Arguments, paths: Vec<String> },
+        Read { files: Vec<String>, onto: Option<String>, json: bool },
+        Formats,
+        Write { link: String, tool: String },
+        Fits(Arguments),
+        Log { file: String, arguments: Arguments },
         Oom { file: String, arguments: Arguments },
         Snapshot { file: String, arguments: Arguments },
     }
@@ -90,6 +111,21 @@ exit code: 0 fits (of oom, snapshot, import and explain: answered), 1 does not f
             let missing = "name a file that torch.cuda.memory._dump_snapshot wrote, and the link of the job that wrote it";
             let (file, arguments) = file_and_link(parser, missing)?;
             return Ok(Task::Snapshot { file, arguments });
+        }
+        if std::env::args_os().nth(1).is_some_and(|first| first == "log") {
+            let missing = "name a file with the log, or - for what is piped in, and the link of the server that printed it";
+            let (file, arguments) = file_and_link(parser, missing)?;
+            return Ok(Task::Log { file, arguments });
+        }
+        if std::env::args_os().nth(1).is_some_and(|first| first == "read") {
+            return read_arguments(parser);
+        }
+        if std::env::args_os().nth(1).is_some_and(|first| first == "write") {
+            return write_arguments(parser);
+        }
+        let lists = std::env::args_os().nth(1).is_some_and(|first| first == "fits");
+        if lists {
+            let _ = parser.next();
         }
         let explains = std::env::args_os().nth(1).is_some_and(|first| first == "explain");
         if explains {
@@ -113,6 +149,9 @@ exit code: 0 fits (of oom, snapshot, import and explain: answered), 1 does not f
         }
         let link = link.ok_or("name a link or the part after its #, for example 'v1&m=llama3-70b&n=64'")?;
         let arguments = Arguments { link, json, export, figures, unit };
+        if lists {
+            return Ok(Task::Fits(arguments));
+        }
         match (explains, paths.is_empty()) {
             (false, _) => Ok(Task::Estimate(arguments)),
             (true, false) => Ok(Task::Explain { arguments, paths }),
@@ -143,7 +182,46 @@ exit code: 0 fits (of oom, snapshot, import and explain: answered), 1 does not f
         Ok(Task::Import { files: files.split_off(1), counts })
     }
 
-    /// Reads the arguments behind the word `oom`.
+    /// Reads the arguments behind the word `read`.
+    fn read_arguments(mut parser: lexopt::Parser) -> Result<Task, String> {
+        use lexopt::Arg::{Long, Short, Value};
+        let (mut files, mut onto, mut json) = (Vec::new(), None, false);
+        while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
+            match argument {
+                Short('h') | Long("help") => return Ok(Task::Help),
+                Long("json") => json = true,
+                Long("onto") => onto = Some(parser.value().map_err(|error| error.to_string())?.to_string_lossy().into_owned()),
+                Value(path) => files.push(path.to_string_lossy().into_owned()),
+                other => return Err(other.unexpected().to_string()),
+            }
+        }
+        // The first is the word itself.
+        let files = files.split_off(1);
+        if files.is_empty() {
+            return Err("name a file with the command, or - for what is piped in".to_owned());
+        }
+        Ok(Task::Read { files, onto, json })
+    }
+
+    /// Reads the arguments behind the word `write`.
+    fn write_arguments(mut parser: lexopt::Parser) -> Result<Task, String> {
+        use lexopt::Arg::{Long, Short, Value};
+        let (mut words, mut tool) = (Vec::new(), None);
+        while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
+            match argument {
+                Short('h') | Long("help") => return Ok(Task::Help),
+                Long("as") => tool = Some(parser.value().map_err(|error| error.to_string())?.to_string_lossy().into_owned()),
+                Value(word) if words.len() < 2 => words.push(word.to_string_lossy().into_owned()),
+                other => return Err(other.unexpected().to_string()),
+            }
+        }
+        match (words.pop().filter(|_| !words.is_empty()), tool) {
+            (Some(link), Some(tool)) => Ok(Task::Write { link, tool }),
+            (None, None) => Ok(Task::Formats),
+            _ => Err("name the link and, behind --as, the tool; headroom write alone lists the tools".to_owned()),
+        }
+    }
+
     /// A word, a file and a link.
     fn file_and_link(mut parser: lexopt::Parser, missing: &str) -> Result<(String, Arguments), String> {
         use lexopt::Arg::{Long, Value};
@@ -185,6 +263,21 @@ exit code: 0 fits (of oom, snapshot, import and explain: answered), 1 does not f
             },
             Ok(Task::Estimate(arguments)) => answer(&arguments),
             Ok(Task::Explain { arguments, paths }) => explain(&arguments, &paths),
+            Ok(Task::Read { files, onto, json }) => {
+                launched(scenario_of(onto.as_deref()).and_then(|present| launch::read_files(&files, &present, json)))
+            }
+            Ok(Task::Formats) => print(&launch::formats()),
+            Ok(Task::Write { link, tool }) => {
+                launched(scenario_of(Some(&link)).and_then(|scenario| launch::write_as(&scenario, &tool)))
+            }
+            Ok(Task::Fits(arguments)) => match scenario_of(Some(&arguments.link)) {
+                Ok(scenario) => {
+                    let fits = by_size(what_fits(&scenario));
+                    print(&if arguments.json { as_json(&fits).to_string() } else { as_text(&fits, &scenario) })
+                }
+                Err(sentences) => bad_input(&sentences),
+            },
+            Ok(Task::Log { file, arguments }) => diagnose(log::run, &file, &arguments),
             Ok(Task::Oom { file, arguments }) => diagnose(oom::run, &file, &arguments),
             Ok(Task::Snapshot { file, arguments }) => diagnose(snapshot::run, &file, &arguments),
             Err(message) => bad_input(&[message, "try headroom --help".to_owned()]),
@@ -228,6 +321,24 @@ exit code: 0 fits (of oom, snapshot, import and explain: answered), 1 does not f
                 Err(bad_input(&decoded.notices.iter().cloned().chain(problems).collect::<Vec<_>>()))
             }
         }
+    }
+
+    /// Prints what came of a command or file.
+    fn launched(outcome: launch::Outcome) -> ExitCode {
+        match outcome {
+            Ok((text, code)) => {
+                print(text.trim_end());
+                code
+            }
+            Err(sentences) => bad_input(&sentences),
+        }
+    }
+
+    /// The scenario of a link, whether it resolves or not; the default one where there is no link.
+    fn scenario_of(link: Option<&str>) -> Result<Scenario, Vec<String>> {
+        let Some(link) = link else { return Ok(Scenario::default()) };
+        let decoded = codec::decode(link.split_once('#').map_or(link, |(_, fragment)| fragment));
+        if decoded.failed { Err(decoded.notices) } else { Ok(decoded.scenario) }
     }
 
     /// The explanations of some figures.

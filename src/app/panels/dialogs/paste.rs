@@ -37,24 +37,24 @@ fn form(pasted: &Pasted) -> Html {
     html! {
         div class="dialog__body" {
             p class="quiet" id="paste-about" {
-                "Paste the whole "
-                code { "config.json" }
-                " of a model, or choose its files or drop its folder here: "
-                code { "config.json" }
+                "Paste what you have: a command that starts a run or a server ("
+                code { "vllm serve …" }
                 ", "
-                code { "params.json" }
-                ", .gguf, .safetensors (of weights only the header is read). Or paste what a run \
-                 printed when its memory ran out, or choose a memory snapshot that "
-                code { "torch.cuda.memory._dump_snapshot" }
-                " wrote (.pickle). All is read here in the browser and sent nowhere."
+                code { "torchrun …" }
+                ", a script), its YAML, TOML or JSON file, a model's "
+                code { "config.json" }
+                ", a link of this page, or what a run printed when its memory ran out. Or choose files, a \
+                 command with those that it reads, or drop them: scripts and settings, a model's folder, .gguf \
+                 and .safetensors (of weights only the header is read), a memory snapshot (.pickle). All is \
+                 read here in the browser and sent nowhere."
             }
             textarea class="dialog__area" id=(AREA)
-                aria-label="Text of config.json or of the message" aria-describedby="paste-about"
+                aria-label="Command, file, link or message" aria-describedby="paste-about"
                 spellcheck="false" data-testid="paste-text" {}
             label class="button" {
                 "Choose files"
                 input class="sr" type="file" multiple
-                    accept=".json,.txt,.log,.pickle,.pkl,.gguf,.safetensors"
+                    accept=".json,.sh,.bash,.yaml,.yml,.toml,.py,.txt,.log,.pickle,.pkl,.gguf,.safetensors"
                     data-change="paste-file";
             }
             div { (pasted.outcome) }
@@ -63,7 +63,7 @@ fn form(pasted: &Pasted) -> Html {
             button type="button" class="button" data-do="close" { "Cancel" }
             button type="button" class="button button--main" data-testid="paste-use"
                 data-do="paste-use" disabled[pasted.found.is_none()] {
-                "Use this model"
+                "Use it"
             }
         }
     }

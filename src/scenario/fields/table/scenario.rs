@@ -44,4 +44,7 @@ fields! { $
     /// Parts of the model that are not counted, each with its number of parameters where that is
     /// known.
     LeftOut("lo", "left_out", "Left out").keys(80).default(FieldDefault::Text("")),
+    /// Flags of the command that the scenario was read from which change memory or time, or may, and
+    /// are not modelled.
+    FlagsNotCounted("fnc", "flags_not_counted", "Flags not counted").keys(160).default(FieldDefault::Text("")),
 }

@@ -1,0 +1,77 @@
+//! `headroom read FILE…` and `headroom write LINK --as TOOL`: commands and files of other tools.
+
+use std::fs;
+use std::io::Read as _;
+use std::process::ExitCode;
+
+use headroom::app::anything::{Understood, answer, report, understood};
+use headroom::app::launching::{in_order, remedies, summary};
+use headroom::app::report::Report;
+use headroom::launch::{Format, MAX_BYTES, Pasted, Row, write};
+use headroom::scenario::{Scenario, codec};
+
+/// What came of it: the text to print, and the exit code.
+pub type Outcome = Result<(String, ExitCode), Vec<String>>;
+
+/// Reads a command or file, with the files that it refers to beside it: its link, its report, its answer. `-` reads what is piped in.
+pub fn read_files(files: &[String], present: &Scenario, as_json: bool) -> Outcome {
+    let texts = files.iter().map(|file| text_of(file)).collect::<Result<Vec<_>, _>>().map_err(|sentence| vec![sentence])?;
+    let pasted = files.iter().zip(&texts).map(|(file, text)| Pasted { name: if file == "-" { "" } else { file }, text });
+    let pasted: Vec<Pasted<'_>> = pasted.collect();
+    let understood = understood(&pasted, present)?;
+    let report = report(&understood)?;
+    let code = if report.runs() { ExitCode::SUCCESS } else { ExitCode::from(1) };
+    let text = if as_json { answer(&understood)?.to_string() } else { as_text(&understood, &report) };
+    Ok((text, code))
+}
+
+/// Writes a scenario as a command or file of a tool.
+pub fn write_as(scenario: &Scenario, tool: &str) -> Outcome {
+    let writable = || Format::ALL.into_iter().filter(|format| format.write.is_some());
+    let format = Format::named(tool).filter(|format| format.write.is_some()).ok_or_else(|| {
+        let keys: Vec<&str> = writable().map(|format| format.key).collect();
+        vec![format!("--as knows no `{tool}`: there are {}", keys.join(", "))]
+    })?;
+    Ok((write(scenario, format).text, ExitCode::SUCCESS))
+}
+
+/// Every tool whose commands or files are read, a line each: its key, its version, whether it is written, too.
+pub fn formats() -> String {
+    let line = |format: Format| {
+        let ways = if format.write.is_some() { "read, written" } else { "read" };
+        format!("{:<18} {ways:<14} {} ({})", format.key, format.label, format.version)
+    };
+    Format::ALL.into_iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The text of a file, `-` for what is piped in.
+pub fn text_of(file: &str) -> Result<String, String> {
+    let limit = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    let mut bytes = Vec::new();
+    let read = if file == "-" {
+        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else {
+        fs::File::open(file).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| format!("{file} cannot be read: {error}; name a file with the command, or pipe it in and write -"))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn row(row: &Row) -> String {
+    let place = row.place.map_or_else(String::new, |place| format!("line {}", place.line));
+    let value = row.value.replace('\n', " ");
+    format!("  {:<19} {:<10} {} = {}  {}", row.way.word(), place, row.flag, value, row.note).trim_end().to_owned()
+}
+
+fn as_text(understood: &Understood, report: &Report) -> String {
+    let link = codec::encode(&understood.scenario);
+    let answer = report.text(&understood.notices);
+    let Some(launched) = &understood.launched else { return format!("{link}\n\n{}", answer.trim_end()) };
+    let rows: Vec<String> = in_order(launched).into_iter().map(row).collect();
+    let remedies: Vec<String> = remedies(&launched.scenario, launched.format)
+        .iter()
+        .map(|remedy| format!("  {}: {}", remedy.title, remedy.in_words()))
+        .collect();
+    let helps = if remedies.is_empty() { String::new() } else { format!("\n\nTo make it fit\n{}", remedies.join("\n")) };
+    format!("{link}\n{}\n{}\n\n{}{helps}", summary(launched), rows.join("\n"), answer.trim_end())
+}

@@ -1,0 +1,54 @@
+//! Two scenarios as the settings of one tool: what has to change in a command for the one to become the other.
+
+use std::fmt;
+
+use super::{Format, Item, write};
+use crate::scenario::Scenario;
+
+/// A setting that changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The tool's name for it, with the dashes of a command line.
+    pub key: String,
+    /// The value before; nothing where the setting is new. A flag that stands for itself has an empty one.
+    pub before: Option<String>,
+    /// The value afterwards; nothing where the setting goes.
+    pub after: Option<String>,
+}
+
+impl fmt::Display for Change {
+    /// `change --max-model-len 40960 → 32768`, `add --enforce-eager`, `leave out --x`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = |value: &str| if value.is_empty() { String::new() } else { format!(" {value}") };
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) => write!(formatter, "change {} {before} → {after}", self.key),
+            (None, Some(after)) => write!(formatter, "add {}{}", self.key, value(after)),
+            (_, None) => write!(formatter, "leave out {}", self.key),
+        }
+    }
+}
+
+/// The settings that make `after` of `before`; nothing where the tool has no word for what changes.
+pub fn difference(before: &Scenario, after: &Scenario, format: Format) -> Option<Vec<Change>> {
+    let [old, new] = [write(before, format), write(after, format)];
+    if new.missing.iter().any(|sentence| !old.missing.contains(sentence)) {
+        return None;
+    }
+    let value =
+        |items: &[Item], key: &str| items.iter().find(|item| item.key == key).map(|item| item.value.clone().unwrap_or_default());
+    let keys = new.items.iter().chain(old.items.iter().filter(|item| value(&new.items, &item.key).is_none()));
+    let changes = keys.map(|item| Change {
+        key: shown(&item.key, [&new.text, &old.text]),
+        before: value(&old.items, &item.key),
+        after: value(&new.items, &item.key),
+    });
+    let changes: Vec<Change> = changes.filter(|change| change.before != change.after).collect();
+    (!changes.is_empty()).then_some(changes)
+}
+
+/// A setting's name as the texts have it: behind the dashes of a command line, or bare in a file.
+fn shown(key: &str, texts: [&String; 2]) -> String {
+    let flag = if key.len() == 1 { format!("-{key}") } else { format!("--{key}") };
+    let is_flag = texts.iter().any(|text| text.contains(&format!("{flag} ")) || text.contains(&format!("{flag}\n")));
+    if is_flag { flag } else { key.to_owned() }
+}

@@ -1,0 +1,110 @@
+//! Commands and files that people start runs and servers with: read into a scenario, and written from one.
+//!
+//! A text goes through three hands. A *notation* ([`notation`]) knows how a shell, YAML, TOML, JSON or Python writes names and values, and
+//! where. A *format* ([`formats`], one file each) knows one tool: by which words its texts are told, what each of its flags means, and its own
+//! defaults. A [`Reading`] collects what the flags say as a scenario, with a row of the report for each. The same table of flags writes a
+//! scenario as a command or file.
+//!
+//! Nothing is dropped in silence: a flag that the table does not have is listed as unknown, and one that changes memory in a way that is
+//! not modelled stands beside the answer.
+
+mod difference;
+mod error;
+mod flag;
+pub mod formats;
+pub mod logs;
+mod model_names;
+pub mod notation;
+mod reading;
+mod report;
+mod shared;
+mod writing;
+
+pub use difference::{Change, difference};
+pub use error::LaunchError;
+pub use flag::{Effect, Flag, Takes};
+pub use formats::{Format, FormatSpec, Role};
+pub use notation::{Given, Place, Stated, Text};
+pub use reading::Reading;
+pub use report::{Launched, Row, Way};
+pub use writing::{Item, Writing, Written};
+
+use crate::scenario::Scenario;
+
+/// The longest text that is read, bytes.
+pub const MAX_BYTES: usize = 1_000_000;
+
+/// A text that somebody pasted, or a file that somebody dropped.
+#[derive(Clone, Copy, Debug)]
+pub struct Pasted<'a> {
+    /// The file's name; empty for a text that was pasted.
+    pub name: &'a str,
+    /// The text.
+    pub text: &'a str,
+}
+
+/// Reads commands and files into a scenario. The first that starts something is the one; the others (a DeepSpeed file beside a command) are
+/// read where it refers to them. Model and accelerator that no text names stay those of `present`.
+///
+/// ```
+/// use headroom::launch::{Pasted, read};
+/// use headroom::scenario::{FieldId, Scenario, Value};
+/// let text = "vllm serve Qwen/Qwen2.5-7B-Instruct -tp 2 --max-model-len 16k";
+/// let read = read(&[Pasted { name: "", text }], &Scenario::default())?;
+/// assert_eq!(read.scenario.get(FieldId::TensorParallel), Value::Integer(2));
+/// assert_eq!(read.scenario.get(FieldId::ContextLength), Value::Integer(16_000));
+/// # Ok::<(), headroom::launch::LaunchError>(())
+/// ```
+///
+/// # Errors
+/// [`LaunchError`], one sentence with line and column where there is one.
+pub fn read(pasted: &[Pasted<'_>], present: &Scenario) -> Result<Launched, LaunchError> {
+    if pasted.iter().any(|pasted| pasted.text.len() > MAX_BYTES) {
+        return Err(LaunchError::TooLong);
+    }
+    let texts: Vec<Text<'_>> = pasted.iter().map(|pasted| Text::new(pasted.name, pasted.text)).collect();
+    let opened = [Role::Whole, Role::Part].into_iter().find_map(|role| first_of(&texts, role));
+    let (at, format, stated) = opened.ok_or(LaunchError::NoFormat)?;
+    // A script may write the files that its command reads.
+    let inside: Vec<Text<'_>> = texts.iter().flat_map(Text::files).map(|(name, text)| Text::new(name, text)).collect();
+    let others = texts.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, text)| text);
+    let beside: Vec<&Text<'_>> = others.chain(&inside).collect();
+    Reading::of(format, stated?, &beside, present)
+}
+
+/// A text that was opened: its place in the list, its format, and what it states.
+type Opened = (usize, Format, Result<Stated, LaunchError>);
+
+/// The first text that a format of that role recognises.
+fn first_of(texts: &[Text<'_>], role: Role) -> Option<Opened> {
+    let formats = || Format::ALL.into_iter().filter(move |format| format.role == role);
+    let in_order = texts.iter().enumerate();
+    in_order.flat_map(|(at, text)| formats().map(move |format| (at, format, text))).find_map(|(at, format, text)| {
+        let stated = (format.open)(text)?;
+        Some((at, format, stated))
+    })
+}
+
+/// Whether some format knows the text: it is a command or a file that starts something.
+pub fn recognises(text: &str) -> bool {
+    text.len() <= MAX_BYTES && {
+        let text = Text::new("", text);
+        Format::ALL.into_iter().any(|format| (format.open)(&text).is_some())
+    }
+}
+
+/// The tool's own defaults, where its text states nothing.
+pub fn defaults(format: Format) -> Scenario {
+    Reading::of_nothing(format, &Scenario::default())
+}
+
+/// Writes a scenario as a command or file of that format.
+pub fn write(scenario: &Scenario, format: Format) -> Written {
+    Writing::of(scenario, format).finish()
+}
+
+/// Whether a text is a model's `config.json`: an object that says its kind.
+pub fn is_config(text: &str) -> bool {
+    let keys = ["\"model_type\"", "\"architectures\"", "\"num_hidden_layers\""];
+    text.trim_start().starts_with('{') && text.len() <= MAX_BYTES && keys.iter().any(|key| text.contains(key))
+}

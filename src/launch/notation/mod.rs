@@ -1,0 +1,105 @@
+//! How names and values are written: shell commands, YAML, TOML, JSON and Python calls, each with the places in the text.
+
+mod container;
+mod expand;
+mod invocation;
+mod python;
+mod shell;
+mod tree;
+mod value;
+
+use std::sync::OnceLock;
+
+pub use invocation::{Invocation, Launcher, flags};
+pub use python::Call;
+pub use shell::{Command, Word};
+pub use value::Given;
+
+use super::LaunchError;
+
+/// A place in a text, both counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The line.
+    pub line: usize,
+    /// The column, in characters.
+    pub column: usize,
+}
+
+/// What a text states, whatever its notation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stated {
+    /// Flags and keys with their values, in the order of the text. Keys inside others are joined by dots.
+    pub given: Vec<Given>,
+    /// Variables that are set for the program or before it, such as `CUDA_VISIBLE_DEVICES`.
+    pub environment: Vec<Given>,
+    /// Flags of the program that starts the processes, such as torchrun's `nproc_per_node`.
+    pub launcher: Vec<Given>,
+}
+
+impl Stated {
+    /// Flags alone.
+    pub const fn of(given: Vec<Given>) -> Self {
+        Self { given, environment: Vec::new(), launcher: Vec::new() }
+    }
+}
+
+/// A text in each notation that it may be, read once somebody asks.
+#[derive(Debug)]
+pub struct Text<'a> {
+    /// The file's name; empty for a text that was pasted.
+    pub name: &'a str,
+    /// The text.
+    pub raw: &'a str,
+    commands: OnceLock<(Vec<Invocation>, Vec<shell::Written>)>,
+    calls: OnceLock<Vec<Call>>,
+    tree: OnceLock<Option<Result<Vec<Given>, LaunchError>>>,
+}
+
+impl<'a> Text<'a> {
+    /// A text that nobody has read yet.
+    pub const fn new(name: &'a str, raw: &'a str) -> Self {
+        Self { name, raw, commands: OnceLock::new(), calls: OnceLock::new(), tree: OnceLock::new() }
+    }
+
+    /// The programs that it starts as a shell script.
+    pub fn invocations(&self) -> &[Invocation] {
+        &self.script().0
+    }
+
+    /// The files that it writes as a shell script, with their names.
+    pub fn files(&self) -> &[(String, String)] {
+        &self.script().1
+    }
+
+    fn script(&self) -> &(Vec<Invocation>, Vec<shell::Written>) {
+        self.commands.get_or_init(|| {
+            let (commands, files) = shell::read(self.raw);
+            (commands.into_iter().map(Invocation::of).collect(), files)
+        })
+    }
+
+    /// The calls with literal arguments that it makes as Python.
+    pub fn calls(&self) -> &[Call] {
+        self.calls.get_or_init(|| python::calls(self.raw))
+    }
+
+    /// Its keys as JSON, TOML or YAML, in that order: the first notation that reads it, if it looks like one. Keys inside others are joined by dots;
+    /// lists are values.
+    pub fn keys(&self) -> Option<&Result<Vec<Given>, LaunchError>> {
+        self.tree.get_or_init(|| tree::read(self.raw)).as_ref()
+    }
+
+    /// Its keys, if it is a file of keys in which one of those occurs, with all its dots.
+    pub fn keys_with(&self, one_of: &[&str]) -> Option<Result<Vec<Given>, LaunchError>> {
+        match self.keys()? {
+            Ok(keys) if keys.iter().any(|key| one_of.contains(&key.key.as_str())) => Some(Ok(keys.clone())),
+            _ => None,
+        }
+    }
+}
+
+/// The first letters of a text, for a sentence.
+pub(super) fn short_text(text: &str) -> String {
+    value::short(text)
+}

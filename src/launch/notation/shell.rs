@@ -1,0 +1,446 @@
+//! Shell scripts, as far as people write them to start a run: quotes, comments, lines that go on, variables, lists, arithmetic.
+//!
+//! Nothing is carried out. `if`, `for` and functions are read as the commands inside them.
+
+use std::collections::BTreeMap;
+
+use super::{Given, Place};
+
+/// A command with the variables that are set for it or before it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// Its words, without those that send its output elsewhere.
+    pub words: Vec<Word>,
+    /// Variables that the text has set up to here.
+    pub environment: Vec<Given>,
+}
+
+/// A word of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// The word, without quotes and with variables in their place; a variable that the text does not set stays as it is written.
+    pub text: String,
+    /// Its place.
+    pub place: Place,
+}
+
+/// The value of a variable.
+#[derive(Clone, Debug)]
+pub(super) enum Variable {
+    /// A text.
+    Text(String, Place),
+    /// A list, `NAME=( … )`.
+    List(Vec<Word>),
+}
+
+/// Variables by name.
+pub(super) type Variables = BTreeMap<String, Variable>;
+
+/// A file that a script writes: its name and its text.
+pub(super) type Written = (String, String);
+
+/// The commands of a script, in order, and the files that it writes with `cat > NAME <<EOF`.
+pub(super) fn read(text: &str) -> (Vec<Command>, Vec<Written>) {
+    let mut reader = Reader { letters: text.chars().filter(|letter| *letter != '\r').collect(), ..Reader::default() };
+    reader.read();
+    (reader.commands, reader.files)
+}
+
+#[derive(Default)]
+struct Reader {
+    letters: Vec<char>,
+    at: usize,
+    line: usize,
+    line_start: usize,
+    variables: Variables,
+    words: Vec<Word>,
+    commands: Vec<Command>,
+    files: Vec<Written>,
+    /// The file that the command's output goes to.
+    output: Option<String>,
+    /// Letters that variables have put in: a limit keeps texts that double themselves short.
+    expanded: usize,
+}
+
+/// Letters that variables may put in, all together.
+const MOST_EXPANDED: usize = 1_000_000;
+
+impl Reader {
+    fn read(&mut self) {
+        while let Some(letter) = self.peek() {
+            match letter {
+                '\n' | ';' | '&' | '|' => {
+                    self.next();
+                    self.end_command();
+                }
+                ' ' | '\t' => self.next(),
+                '\\' if self.after(1) == Some('\n') => self.skip(2),
+                '#' => self.skip_line(),
+                // Blocks and groups are read as the commands inside them.
+                '(' | ')' | '{' | '}' if self.words.is_empty() => self.next(),
+                '(' | ')' => {
+                    self.next();
+                    self.end_command();
+                }
+                '<' | '>' => self.redirection(),
+                _ => self.word(),
+            }
+        }
+        self.end_command();
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.letters.get(self.at).copied()
+    }
+
+    fn after(&self, count: usize) -> Option<char> {
+        self.letters.get(self.at + count).copied()
+    }
+
+    fn next(&mut self) {
+        if self.peek() == Some('\n') {
+            self.line += 1;
+            self.line_start = self.at + 1;
+        }
+        self.at += 1;
+    }
+
+    fn skip(&mut self, count: usize) {
+        for _ in 0..count {
+            self.next();
+        }
+    }
+
+    fn skip_line(&mut self) {
+        while self.peek().is_some_and(|letter| letter != '\n') {
+            self.next();
+        }
+    }
+
+    const fn place(&self) -> Place {
+        Place { line: self.line + 1, column: self.at - self.line_start + 1 }
+    }
+
+    /// `> file`, `2>&1`, `<<EOF …`: none of it is a word of the command.
+    fn redirection(&mut self) {
+        let is_output = self.peek() == Some('>');
+        let reads_on = self.peek() == Some('<') && self.after(1) == Some('<') && self.after(2) != Some('<');
+        while self.peek().is_some_and(|letter| matches!(letter, '<' | '>' | '&' | '-' | ' ')) {
+            self.next();
+        }
+        let mark: String = std::iter::from_fn(|| {
+            let letter = self.peek().filter(|letter| !letter.is_whitespace() && !matches!(letter, ';' | '|' | ')'))?;
+            self.next();
+            Some(letter)
+        })
+        .collect();
+        let plain = mark.trim_matches(['"', '\'']).to_owned();
+        if is_output && !plain.chars().all(|letter| letter.is_ascii_digit()) {
+            self.output = Some(self.filled(&plain));
+        } else if reads_on && !plain.is_empty() {
+            let is_literal = plain != mark;
+            self.document(&plain, is_literal);
+        }
+    }
+
+    /// The lines up to a mark, which a command reads. Where its output goes to a file, they are that file's.
+    fn document(&mut self, mark: &str, is_literal: bool) {
+        let rest_of_line = self.at;
+        self.skip_line();
+        let rest: String = self.letters.get(rest_of_line..self.at).unwrap_or_default().iter().collect();
+        let output = rest.rsplit_once('>').map(|(_, name)| name.trim().trim_matches(['"', '\'']).to_owned());
+        let begin = (self.at + 1).min(self.letters.len());
+        let mut end = begin;
+        while self.peek().is_some() {
+            self.next();
+            let start = self.at;
+            self.skip_line();
+            let line: String = self.letters.get(start..self.at).unwrap_or_default().iter().collect();
+            if line.trim() == mark {
+                break;
+            }
+            end = self.at;
+        }
+        let teed = self.words.first().filter(|word| word.text == "tee").and(self.words.last()).map(|word| word.text.clone());
+        let name = output.map(|name| self.filled(&name)).or_else(|| self.output.clone()).or(teed);
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
+            let body: String = self.letters.get(begin..end.max(begin)).unwrap_or_default().iter().collect();
+            let body = if is_literal { body } else { self.filled(&body) };
+            let is_further = rest.contains(">>");
+            match self.files.iter_mut().find(|(known, _)| is_further && *known == name) {
+                Some((_, text)) => *text = format!("{text}\n{body}"),
+                None => self.files.push((name, body)),
+            }
+        }
+    }
+
+    /// A text with variables in their place.
+    fn filled(&mut self, text: &str) -> String {
+        let letters: Vec<char> = text.chars().collect();
+        let mut filled = String::new();
+        let mut at = 0;
+        while let Some(letter) = letters.get(at) {
+            if *letter != '$' {
+                filled.push(*letter);
+                at += 1;
+                continue;
+            }
+            let end = super::expand::end_of(&letters, at).max(at + 1);
+            let written: String = letters.get(at..end).unwrap_or_default().iter().collect();
+            let room = MOST_EXPANDED.saturating_sub(self.expanded);
+            let (found, length) = super::expand::expanded(&written, &self.variables, room);
+            self.expanded += length;
+            match found {
+                super::expand::Expanded::Text(text) => filled.push_str(&text),
+                super::expand::Expanded::Words(words) => filled.push_str(&words.join(" ")),
+            }
+            at = end;
+        }
+        filled
+    }
+
+    /// A word, which may set a variable, and may stand for several.
+    fn word(&mut self) {
+        let place = self.place();
+        let start = self.at;
+        let mut made = Made::default();
+        while let Some(letter) = self.peek() {
+            match letter {
+                ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' => break,
+                '<' | '>' if made.text.chars().all(|digit| digit.is_ascii_digit()) => return self.redirection(),
+                '<' | '>' => break,
+                '(' if made.text.ends_with('=') && self.words.is_empty() => return self.list(&made.text),
+                '(' => break,
+                _ => self.piece(&mut made),
+            }
+        }
+        if self.at == start {
+            return self.next();
+        }
+        if self.words.is_empty() && self.assignment(&made.text, place) {
+            return;
+        }
+        self.words.extend(made.into_words(place));
+    }
+
+    /// A letter, a quoted text or a variable, added to what the word has so far.
+    fn piece(&mut self, made: &mut Made) {
+        let Some(letter) = self.peek() else { return };
+        match letter {
+            '\'' => {
+                self.next();
+                made.is_quoted = true;
+                while let Some(letter) = self.peek() {
+                    self.next();
+                    if letter == '\'' {
+                        break;
+                    }
+                    made.text.push(letter);
+                }
+            }
+            '"' => self.quoted(made),
+            '\\' => {
+                self.next();
+                match self.peek() {
+                    Some('\n') | None => {}
+                    Some(letter) => made.text.push(letter),
+                }
+                if self.peek().is_some() {
+                    self.next();
+                }
+            }
+            '$' => self.variable(made, false),
+            '`' => self.left_alone(made, '`'),
+            other => {
+                made.text.push(other);
+                self.next();
+            }
+        }
+    }
+
+    /// A text in double quotes, in which variables count.
+    fn quoted(&mut self, made: &mut Made) {
+        self.next();
+        made.is_quoted = true;
+        while let Some(letter) = self.peek() {
+            match letter {
+                '"' => return self.next(),
+                '\\' if matches!(self.after(1), Some('"' | '\\' | '$' | '`' | '\n')) => {
+                    if let Some(escaped) = self.after(1).filter(|letter| *letter != '\n') {
+                        made.text.push(escaped);
+                    }
+                    self.skip(2);
+                }
+                '$' => self.variable(made, true),
+                other => {
+                    made.text.push(other);
+                    self.next();
+                }
+            }
+        }
+    }
+
+    /// A text up to the next such letter, as it is written.
+    fn left_alone(&mut self, made: &mut Made, end: char) {
+        made.text.push(end);
+        self.next();
+        while let Some(letter) = self.peek() {
+            self.next();
+            made.text.push(letter);
+            if letter == end {
+                break;
+            }
+        }
+    }
+
+    /// What stands behind a `$`.
+    fn variable(&mut self, made: &mut Made, in_quotes: bool) {
+        let start = self.at;
+        let end = super::expand::end_of(&self.letters, start);
+        let written: String = self.letters.get(start..end).unwrap_or_default().iter().collect();
+        self.skip(end - start);
+        let room = MOST_EXPANDED.saturating_sub(self.expanded);
+        let (words, length) = super::expand::expanded(&written, &self.variables, room);
+        self.expanded += length;
+        made.add(words, in_quotes);
+    }
+
+    /// `NAME=( … )` and `NAME+=( … )`.
+    fn list(&mut self, name: &str) {
+        self.next();
+        let outer = std::mem::take(&mut self.words);
+        while let Some(letter) = self.peek() {
+            match letter {
+                ')' => {
+                    self.next();
+                    break;
+                }
+                ' ' | '\t' | '\n' => self.next(),
+                '\\' if self.after(1) == Some('\n') => self.skip(2),
+                '#' => self.skip_line(),
+                _ => {
+                    let before = self.at;
+                    let words = self.words.len();
+                    self.member();
+                    if self.at == before && self.words.len() == words {
+                        self.next();
+                    }
+                }
+            }
+        }
+        let mut members = std::mem::replace(&mut self.words, outer);
+        let name = name.trim_end_matches('=');
+        if let (Some(own), Some(Variable::List(earlier))) =
+            (name.strip_suffix('+'), self.variables.get(name.trim_end_matches('+')))
+        {
+            let earlier = earlier.clone();
+            let own = own.to_owned();
+            members.splice(0..0, earlier);
+            self.variables.insert(own, Variable::List(members));
+        } else {
+            self.variables.insert(name.trim_end_matches('+').to_owned(), Variable::List(members));
+        }
+    }
+
+    /// A word of a list: here `NAME=…` sets nothing.
+    fn member(&mut self) {
+        let place = self.place();
+        let mut made = Made::default();
+        while let Some(letter) = self.peek() {
+            if matches!(letter, ' ' | '\t' | '\n' | ')') {
+                break;
+            }
+            self.piece(&mut made);
+        }
+        self.words.extend(made.into_words(place));
+    }
+
+    /// Sets a variable if the word does that.
+    fn assignment(&mut self, word: &str, place: Place) -> bool {
+        let Some((name, value)) = word.split_once('=') else { return false };
+        let (name, adds) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
+        if !super::expand::is_name(name) {
+            return false;
+        }
+        let earlier = match self.variables.get(name) {
+            Some(Variable::Text(text, _)) if adds => text.clone(),
+            _ => String::new(),
+        };
+        if self.expanded.saturating_add(earlier.len()) < MOST_EXPANDED {
+            self.expanded += earlier.len();
+            self.variables.insert(name.to_owned(), Variable::Text(earlier + value, place));
+        }
+        true
+    }
+
+    fn end_command(&mut self) {
+        const BEFORE_COMMANDS: [&str; 13] =
+            ["then", "else", "do", "if", "while", "elif", "exec", "nohup", "time", "sudo", "command", "env", "!"];
+        const DECLARES: [&str; 4] = ["export", "declare", "local", "readonly"];
+        let mut words = std::mem::take(&mut self.words);
+        self.output = None;
+        loop {
+            let Some(first) = words.first().map(|word| word.text.clone()) else { return };
+            let place = words.first().map_or(Place { line: 1, column: 1 }, |word| word.place);
+            let declares = DECLARES.contains(&first.as_str());
+            if BEFORE_COMMANDS.contains(&first.as_str()) || declares || self.assignment(&first, place) {
+                words.remove(0);
+                if declares {
+                    words.retain(|word| !self.assignment(&word.text, word.place));
+                }
+            } else {
+                break;
+            }
+        }
+        let text = |(name, value): (&String, &Variable)| match value {
+            Variable::Text(text, place) => Some(Given::new(name.clone(), text.clone(), *place)),
+            Variable::List(..) => None,
+        };
+        let environment = self.variables.iter().filter_map(text).collect();
+        self.commands.push(Command { words, environment });
+    }
+}
+
+/// A word in the making; variables may split it into several.
+#[derive(Default)]
+struct Made {
+    finished: Vec<String>,
+    text: String,
+    is_quoted: bool,
+}
+
+impl Made {
+    /// Adds what a variable stands for: the first joins what is there, the others are words of their own. In quotes a text stays one word.
+    fn add(&mut self, words: super::expand::Expanded, in_quotes: bool) {
+        use super::expand::Expanded;
+        let parts: Vec<String> = match words {
+            Expanded::Text(text) if in_quotes => vec![text],
+            Expanded::Text(text) => {
+                let mut parts: Vec<String> = text.split_whitespace().map(unquoted).collect();
+                if parts.is_empty() {
+                    parts.push(String::new());
+                }
+                parts
+            }
+            Expanded::Words(words) => words,
+        };
+        for (index, part) in parts.into_iter().enumerate() {
+            if index > 0 {
+                self.finished.push(std::mem::take(&mut self.text));
+            }
+            self.text.push_str(&part);
+        }
+    }
+
+    fn into_words(self, place: Place) -> Vec<Word> {
+        let keeps_last = !self.text.is_empty() || self.is_quoted;
+        let last = keeps_last.then_some(self.text);
+        self.finished.into_iter().filter(|text| !text.is_empty()).chain(last).map(|text| Word { text, place }).collect()
+    }
+}
+
+/// A word without the quotes around it. A shell leaves them; people who write `ARGS="--a 'b'"` for `eval` mean them gone.
+fn unquoted(word: &str) -> String {
+    let inner = |quote: char| word.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    inner('\'').or_else(|| inner('"')).unwrap_or(word).to_owned()
+}

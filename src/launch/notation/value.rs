@@ -1,0 +1,104 @@
+//! A name with its value, as a text states it.
+
+use serde_json::Value;
+
+use super::Place;
+
+/// A name with its value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Given {
+    /// The name without dashes before it; a word without a name has an empty one.
+    pub key: String,
+    /// The value: shells write texts; a flag that stands for itself is `true`.
+    pub value: Value,
+    /// The place of the name.
+    pub place: Place,
+}
+
+impl Given {
+    /// A name with a value.
+    pub fn new(key: impl Into<String>, value: impl Into<Value>, place: Place) -> Self {
+        Self { key: key.into(), value: value.into(), place }
+    }
+
+    /// The value as one text, as it would stand on a command line; lists with blanks between their members.
+    pub fn text(&self) -> String {
+        match &self.value {
+            Value::String(text) => text.clone(),
+            Value::Array(list) => list.iter().map(plain).collect::<Vec<_>>().join(" "),
+            other => plain(other),
+        }
+    }
+
+    /// The members of a list; of a text those between commas or blanks.
+    pub fn list(&self) -> Vec<String> {
+        match &self.value {
+            Value::Array(list) => list.iter().map(plain).collect(),
+            other => {
+                let text = plain(other);
+                let inside = text.trim().trim_start_matches('[').trim_end_matches(']');
+                let parts = inside.split([',', ' ']).map(|part| part.trim().trim_matches(['"', '\'']));
+                parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
+            }
+        }
+    }
+
+    /// Whether it says yes; `None` if it says neither yes nor no.
+    pub fn is_on(&self) -> Option<bool> {
+        match &self.value {
+            Value::Bool(on) => Some(*on),
+            other => match plain(other).trim().to_ascii_lowercase().as_str() {
+                "true" | "1" | "yes" | "on" => Some(true),
+                "false" | "0" | "no" | "off" | "none" | "null" | "" => Some(false),
+                _ => None,
+            },
+        }
+    }
+
+    /// The value as a whole number.
+    ///
+    /// # Errors
+    /// The rest of a sentence that begins with the flag's name.
+    pub fn whole(&self) -> Result<u64, String> {
+        let text = self.text();
+        let digits: String = text.trim().chars().filter(|letter| *letter != '_').collect();
+        let as_float =
+            || digits.parse::<f64>().ok().filter(|number| number.fract().abs() < f64::EPSILON && (0.0..1e15).contains(number));
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole and in range, as the line before holds"
+        )]
+        let number = digits.parse().ok().or_else(|| as_float().map(|number| number as u64));
+        number.ok_or_else(|| format!("takes a whole number, not “{}”", short(&text)))
+    }
+
+    /// The value as a number.
+    ///
+    /// # Errors
+    /// The rest of a sentence that begins with the flag's name.
+    pub fn number(&self) -> Result<f64, String> {
+        let text = self.text();
+        let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+        number.ok_or_else(|| format!("takes a number, not “{}”", short(&text)))
+    }
+
+    /// Whether its value is a variable that the text does not set: nobody can know it.
+    pub fn is_unknown(&self) -> bool {
+        matches!(&self.value, Value::String(text) if text.contains('$') || text.contains('`'))
+    }
+}
+
+/// The first letters of a text, for a sentence.
+pub fn short(text: &str) -> String {
+    const LETTERS: usize = 40;
+    if text.chars().count() <= LETTERS { text.to_owned() } else { text.chars().take(LETTERS).chain(['…']).collect() }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,359 @@
+//! What the flags of a text say, collected as a scenario and a report.
+
+use std::collections::BTreeSet;
+
+use super::flag::{Effect, Flag, is_same_name};
+use super::model_names;
+use super::notation::Stated;
+use super::report::{Launched, Row, Way};
+use super::{Format, Given, LaunchError, Role, Text};
+use crate::catalog;
+use crate::scenario::{FieldId, Group, Scenario, Value, field, parse, show};
+
+/// A text on its way into a scenario.
+#[derive(Debug)]
+pub struct Reading<'a> {
+    /// The scenario so far.
+    pub scenario: Scenario,
+    format: Format,
+    stated: Stated,
+    beside: &'a [&'a Text<'a>],
+    rows: Vec<Row>,
+    /// Whether a `config.json` beside the text says the model.
+    has_config: bool,
+    /// Rows of defaults, with the input that each is about.
+    defaults: Vec<(FieldId, Row)>,
+}
+
+impl<'a> Reading<'a> {
+    /// Reads what a text states. Model, hardware and prices begin as those of `present`; a part changes it as a whole.
+    pub(super) fn of(
+        format: Format,
+        stated: Stated,
+        beside: &'a [&'a Text<'a>],
+        present: &Scenario,
+    ) -> Result<Launched, LaunchError> {
+        let scenario = if format.role == Role::Part { present.clone() } else { without_run(present) };
+        let mut reading = Self { scenario, format, stated, beside, rows: Vec::new(), has_config: false, defaults: Vec::new() };
+        reading.model_beside()?;
+        (format.begin)(&mut reading);
+        let given = reading.stated.given.clone();
+        for given in &given {
+            reading.apply(format, given)?;
+        }
+        (format.end)(&mut reading)?;
+        Ok(reading.finish())
+    }
+
+    /// The scenario of the tool's own defaults, for comparing with when one is written.
+    pub(super) fn of_nothing(format: Format, present: &Scenario) -> Scenario {
+        let scenario = if format.role == Role::Part { present.clone() } else { without_run(present) };
+        let mut reading = Self {
+            scenario,
+            format,
+            stated: Stated::default(),
+            beside: &[],
+            rows: Vec::new(),
+            has_config: false,
+            defaults: Vec::new(),
+        };
+        (format.begin)(&mut reading);
+        reading.scenario
+    }
+
+    fn finish(mut self) -> Launched {
+        let not_counted = |row: &&Row| matches!(row.way, Way::NotModelled | Way::Unknown);
+        let names: Vec<String> = self.rows.iter().filter(not_counted).map(|row| row.flag.clone()).collect();
+        self.scenario.set(FieldId::FlagsNotCounted, Value::Text(names.join(",")));
+        let defaults = self.defaults.into_iter().map(|(_, row)| row);
+        Launched { scenario: self.scenario, format: self.format, report: self.rows.into_iter().chain(defaults).collect() }
+    }
+
+    /// Reads one flag by the format's table.
+    fn apply(&mut self, format: Format, given: &Given) -> Result<(), LaunchError> {
+        let Some(flag) = format.flag(&given.key) else {
+            self.tell(given, Way::Unknown, format!("{} has no such setting in the table here.", format.version));
+            return Ok(());
+        };
+        if given.is_unknown() && !matches!(flag.effect, Effect::NoEffect) {
+            self.tell(given, Way::Unknown, "The text does not set the variable in it.".to_owned());
+            return Ok(());
+        }
+        self.take(flag, given).map_err(|why| LaunchError::Value { flag: given.key.clone(), place: given.place, why })
+    }
+
+    fn take(&mut self, flag: &Flag, given: &Given) -> Result<(), String> {
+        match flag.effect {
+            Effect::Sets(field) => {
+                let value = parse(field, &given.text()).map_err(|why| rest_of_sentence(&why, &given.text()))?;
+                self.read(given, field, value);
+            }
+            Effect::Words(field, words) => match words.iter().find(|(theirs, _)| is_same_name(theirs, &given.text())) {
+                Some((_, ours)) => {
+                    let value = parse(field, ours).map_err(|why| rest_of_sentence(&why, ours))?;
+                    self.read(given, field, value);
+                }
+                None => self.tell(given, Way::NotModelled, "This value is not modelled.".to_owned()),
+            },
+            Effect::Switch(field) => self.switch(given, field, true)?,
+            Effect::SwitchOff(field) => self.switch(given, field, false)?,
+            Effect::By(read) => read(self, given)?,
+            Effect::Together => {}
+            Effect::NoEffect => self.tell(given, Way::NoEffect, String::new()),
+            Effect::NotModelled(harmless, why) => {
+                let is_harmless = given.is_on() == Some(false) || harmless.iter().any(|value| is_same_name(value, &given.text()));
+                let way = if is_harmless { Way::NoEffect } else { Way::NotModelled };
+                self.tell(given, way, if is_harmless { String::new() } else { why.to_owned() });
+            }
+        }
+        Ok(())
+    }
+
+    fn switch(&mut self, given: &Given, field: FieldId, yes: bool) -> Result<(), String> {
+        let on =
+            given.is_on().ok_or_else(|| format!("takes true or false, not “{}”", super::notation::short_text(&given.text())))?;
+        self.read(given, field, Value::Flag(on == yes));
+        Ok(())
+    }
+
+    /// Sets an input to what the text states. A default of the tool for it is gone.
+    pub fn read(&mut self, given: &Given, field: FieldId, value: Value) {
+        self.read_as(given, field, value, Way::Read, "");
+    }
+
+    /// Sets an input to what follows from a flag, with a sentence about how.
+    pub fn derive(&mut self, given: &Given, field: FieldId, value: Value, how: &str) {
+        self.read_as(given, field, value, Way::Derived, how);
+    }
+
+    fn read_as(&mut self, given: &Given, id: FieldId, value: Value, way: Way, note: &str) {
+        self.defaults.retain(|(of, _)| *of != id);
+        let meaning = format!("{}: {}.", field(id).label, show(id, &value));
+        let note = if note.is_empty() { meaning } else { format!("{meaning} {note}") };
+        self.scenario.set(id, value);
+        self.tell(given, way, note);
+    }
+
+    /// Sets an input to the tool's own default, under the tool's name for it.
+    pub fn default(&mut self, flag: &str, id: FieldId, value: Value) {
+        let row = Row {
+            flag: flag.to_owned(),
+            value: show(id, &value),
+            way: Way::Default,
+            note: format!("{}: {}.", field(id).label, show(id, &value)),
+            place: None,
+        };
+        self.scenario.set(id, value);
+        self.defaults.retain(|(of, _)| *of != id);
+        self.defaults.push((id, row));
+    }
+
+    /// Sets an input to what follows from several flags, none of which says it alone.
+    pub fn follows(&mut self, flag: &str, id: FieldId, value: Value, how: &str) {
+        self.defaults.retain(|(of, _)| *of != id);
+        let row = Row {
+            flag: flag.to_owned(),
+            value: show(id, &value),
+            way: Way::Derived,
+            note: format!("{}: {}. {how}", field(id).label, show(id, &value)),
+            place: None,
+        };
+        self.scenario.set(id, value);
+        self.rows.push(row);
+    }
+
+    /// Adds a row about a flag that sets no input.
+    pub fn tell(&mut self, given: &Given, way: Way, note: String) {
+        let place = Some(given.place);
+        let flag = if given.key.is_empty() { given.text() } else { given.key.clone() };
+        self.rows.push(Row { flag, value: given.text(), way, note, place });
+    }
+
+    /// A flag changes memory or time and is not modelled.
+    pub fn not_modelled(&mut self, given: &Given, why: &str) {
+        self.tell(given, Way::NotModelled, why.to_owned());
+    }
+
+    /// The last flag of the text that goes by one of these names.
+    pub fn stated(&self, names: &[&str]) -> Option<&Given> {
+        self.stated.given.iter().rev().find(|given| names.iter().any(|name| is_same_name(name, &given.key)))
+    }
+
+    /// The variable that is set for the program.
+    pub fn environment(&self, name: &str) -> Option<&Given> {
+        self.stated.environment.iter().rev().find(|given| given.key == name)
+    }
+
+    /// The flag of the program that starts the processes, such as torchrun's `nproc_per_node`.
+    pub fn launcher(&self, names: &[&str]) -> Option<&Given> {
+        self.stated.launcher.iter().rev().find(|given| names.iter().any(|name| is_same_name(name, &given.key)))
+    }
+
+    /// Processes that the launcher starts on all machines, one for each GPU: `nproc_per_node × nnodes`, accelerate's `num_processes`,
+    /// DeepSpeed's `num_gpus × num_nodes`, or the variables that ms-swift and others read. Without them the GPUs that
+    /// `CUDA_VISIBLE_DEVICES` names. Nothing where no number is stated.
+    pub fn processes(&self) -> Option<u64> {
+        let whole = |given: Option<&Given>| given.filter(|given| !given.is_unknown()).and_then(|given| given.whole().ok());
+        if let Some(all) = whole(self.launcher(&["num_processes"])) {
+            return Some(all);
+        }
+        let nodes = whole(self.launcher(&["nnodes", "num_nodes", "num_machines"])).or_else(|| whole(self.environment("NNODES")));
+        let each = whole(self.launcher(&["nproc_per_node", "nproc-per-node", "num_gpus"]));
+        let each = each.or_else(|| whole(self.environment("NPROC_PER_NODE")));
+        let visible = || {
+            let devices = self.environment("CUDA_VISIBLE_DEVICES").filter(|given| !given.is_unknown())?;
+            u64::try_from(devices.list().len()).ok().filter(|count| *count > 0)
+        };
+        each.or_else(visible).map(|each| each.saturating_mul(nodes.unwrap_or(1)))
+    }
+
+    /// Segments that grow, as `PYTORCH_CUDA_ALLOC_CONF` says.
+    pub fn allocator(&mut self) {
+        for name in ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"] {
+            let Some(given) = self.environment(name).cloned() else { continue };
+            match given.text().replace('"', "").trim() {
+                "" => {}
+                "expandable_segments:True" => self.read(&given, FieldId::ExpandableSegments, Value::Flag(true)),
+                "expandable_segments:False" => self.read(&given, FieldId::ExpandableSegments, Value::Flag(false)),
+                _ => self.not_modelled(&given, "Of the allocator's settings growing segments alone are an input here."),
+            }
+        }
+    }
+
+    /// Takes the model of a `config.json` that was pasted or dropped beside the text.
+    fn model_beside(&mut self) -> Result<(), LaunchError> {
+        let Some(text) = self.beside.iter().find(|text| super::is_config(text.raw)) else { return Ok(()) };
+        let imported = crate::import::config_json(text.raw).map_err(|error| LaunchError::Model { why: error.to_string() })?;
+        self.scenario.apply_imported(&imported);
+        self.has_config = true;
+        Ok(())
+    }
+
+    /// Takes the model of that name, or its folder's: a row of the catalog. One that the catalog does not have leaves the present model, and
+    /// says so.
+    pub fn model(&mut self, given: &Given) {
+        self.defaults.retain(|(of, _)| *of != FieldId::Model);
+        if self.has_config {
+            return self.tell(given, Way::Read, "The config.json beside it says the model.".to_owned());
+        }
+        let Some((row, why)) = model_names::row_called(&given.text()) else {
+            let note = "The catalog has no model of that name: paste its config.json beside the command, or choose a model. The present \
+                        one stays.";
+            return self.tell(given, Way::Unknown, note.to_owned());
+        };
+        self.scenario.set_model(row.id);
+        let note = format!("{}. {why}", row.name);
+        self.tell(given, if why.is_empty() { Way::Read } else { Way::Derived }, note.trim_end().to_owned());
+    }
+
+    /// Reads a file that the text refers to: one that was pasted or dropped beside it, by its name, or the only one. Returns whether there is
+    /// one; where there is none, a row says what to add.
+    ///
+    /// # Errors
+    /// [`LaunchError`] where the file cannot be read.
+    pub fn attached(&mut self, given: &Given) -> Result<bool, LaunchError> {
+        let wanted = given.text();
+        let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
+        let parts = || Format::ALL.into_iter().filter(|format| format.role == Role::Part);
+        let open = |text: &&Text<'_>| parts().find_map(|format| (format.open)(text).map(|stated| (format, stated)));
+        let named = self.beside.iter().find(|text| !text.name.is_empty() && name(text.name) == name(&wanted));
+        let opened = named.and_then(|text| open(text)).or_else(|| self.beside.iter().find_map(|text| open(text)));
+        let Some((format, stated)) = opened else {
+            self.tell(given, Way::Unknown, format!("Paste or drop {} beside the command, too.", name(&wanted)));
+            return Ok(false);
+        };
+        self.tell(given, Way::Read, format!("Read from the file beside the command ({}).", format.label));
+        self.joined(format, stated?)?;
+        Ok(true)
+    }
+
+    /// Reads what a part states, as if it stood in this text.
+    ///
+    /// # Errors
+    /// [`LaunchError`] where a value is not one that the part takes.
+    pub fn joined(&mut self, format: Format, stated: Stated) -> Result<(), LaunchError> {
+        let own = std::mem::replace(&mut self.stated, stated);
+        (format.begin)(self);
+        let given = self.stated.given.clone();
+        let read = given.iter().try_for_each(|given| self.apply(format, given)).and_then(|()| (format.end)(self));
+        self.stated = own;
+        read
+    }
+
+    /// Reads a file of further flags of the same tool, one that lies beside the text: those that the text does not state itself.
+    ///
+    /// # Errors
+    /// The rest of a sentence that begins with the flag, where the file cannot be read.
+    pub fn beneath(&mut self, given: &Given, open: fn(&Text<'_>) -> Option<Result<Stated, LaunchError>>) -> Result<(), String> {
+        self.from_beside(given, open, false)
+    }
+
+    /// As [`beneath`](Self::beneath), but what the file says counts before what the text states.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn above(&mut self, given: &Given, open: fn(&Text<'_>) -> Option<Result<Stated, LaunchError>>) -> Result<(), String> {
+        self.from_beside(given, open, true)
+    }
+
+    fn from_beside(
+        &mut self,
+        given: &Given,
+        open: fn(&Text<'_>) -> Option<Result<Stated, LaunchError>>,
+        is_above: bool,
+    ) -> Result<(), String> {
+        let wanted = given.text();
+        let last = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
+        let named = self.beside.iter().find(|text| !text.name.is_empty() && last(text.name) == last(&wanted));
+        let opened = named.and_then(|text| open(text)).or_else(|| self.beside.iter().find_map(|text| open(text)));
+        let Some(stated) = opened else {
+            self.tell(given, Way::Unknown, format!("Paste or drop {} beside the command, too.", last(&wanted)));
+            return Ok(());
+        };
+        let mut further = stated.map_err(|error| format!("names a file that cannot be read: {error}"))?.given;
+        self.tell(given, Way::Read, "Read from the file beside the command.".to_owned());
+        // A file that names a further one is read alone.
+        let plain = |key: &str| key.replace('_', "-");
+        let stated: BTreeSet<String> = self.stated.given.iter().map(|own| plain(&own.key)).collect();
+        further.retain(|own| !is_same_name(&own.key, &given.key) && (is_above || !stated.contains(&plain(&own.key))));
+        for own in &further {
+            self.apply(self.format, own).map_err(|error| format!("names a file that cannot be read: {error}"))?;
+        }
+        self.stated.given.extend(further);
+        Ok(())
+    }
+
+    /// Takes an accelerator by the name that a catalog row goes by; nothing changes where there is none.
+    pub fn accelerator(&mut self, given: &Given) {
+        match catalog::accelerator(&given.text()) {
+            Some(row) => self.read(given, FieldId::Accelerator, Value::Text(row.id.to_owned())),
+            None => self.tell(given, Way::Unknown, "The catalog has no accelerator of that name.".to_owned()),
+        }
+    }
+}
+
+/// The scenario without what a command says itself: how it is run, formats, layout, reserves.
+fn without_run(present: &Scenario) -> Scenario {
+    let mut scenario = present.clone();
+    let is_of_run = |id: &FieldId| {
+        let of_run =
+            matches!(field(*id).group, Group::Run | Group::Precision | Group::Layout | Group::StackOptions | Group::Reserve);
+        let is_about_hardware = matches!(field(*id).default, crate::scenario::FieldDefault::OfAccelerator(_));
+        of_run && !is_about_hardware
+    };
+    let gone: Vec<FieldId> = scenario.set_fields().filter(is_of_run).collect();
+    for id in gone.into_iter().chain([FieldId::FlagsNotCounted, FieldId::Name]) {
+        scenario.clear(id);
+    }
+    scenario
+}
+
+/// The rest of a sentence behind the name of a flag, from a sentence about an input.
+fn rest_of_sentence(sentence: &str, value: &str) -> String {
+    let rest =
+        ["takes", "can", "is", "must"].iter().filter_map(|verb| sentence.find(&format!(" {verb} ")).map(|at| at + 1)).min();
+    let rest = rest.and_then(|at| sentence.get(at..)).unwrap_or(sentence);
+    let rest = rest.trim_end_matches('.');
+    let value = super::notation::short_text(value);
+    if rest.contains(&value) { rest.to_owned() } else { format!("{rest}, not “{value}”") }
+}

@@ -1,0 +1,8 @@
+//! What several formats have in common: tables of flags, and how servers say the same things.
+
+#![allow(clippy::unnecessary_wraps, reason = "functions of the tables have one type, whether they can fail or not")]
+
+pub(super) mod serving;
+pub(super) mod tables;
+pub(super) mod vllm_words;
+pub(super) mod weights;

@@ -1,0 +1,130 @@
+//! A scenario that is written as a command or file is read back as it was; broken texts are sentences.
+
+use std::time::{Duration, Instant};
+
+use headroom::launch::{Effect, Format, Pasted, read, write};
+use headroom::scenario::{FieldId, FieldKind, Scenario, Value, field};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+/// Numbers that are the same in every run.
+fn runner() -> TestRunner {
+    TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]))
+}
+
+fn below(runner: &mut TestRunner, end: u64) -> u64 {
+    (0..end.max(1)).new_tree(runner).expect("a number").current()
+}
+
+/// Inputs of a format's table, with the words that it has for a choice.
+fn inputs(format: Format) -> Vec<(FieldId, Option<Vec<&'static str>>)> {
+    let of_flag = |effect: &Effect| match effect {
+        Effect::Sets(id) | Effect::Switch(id) | Effect::SwitchOff(id) => Some((*id, None)),
+        Effect::Words(id, words) => Some((*id, Some(words.iter().map(|(_, ours)| *ours).collect()))),
+        _ => None,
+    };
+    let in_table = format.flags.iter().copied().flatten().filter_map(|flag| of_flag(&flag.effect));
+    let beside = format.further.iter().filter(|id| !matches!(id, FieldId::Model | FieldId::Gpus)).map(|id| (*id, None));
+    in_table.chain(beside).collect()
+}
+
+/// A random value that a field takes.
+fn random(runner: &mut TestRunner, id: FieldId, words: Option<&[&'static str]>) -> Option<Value> {
+    Some(match field(id).kind {
+        FieldKind::Integer { min, max, .. } => Value::Integer(min + below(runner, max.min(100_000) - min.min(99_999))),
+        FieldKind::Decimal { min, max, .. } => {
+            let hundredths = below(runner, 100);
+            Value::Decimal((min + f64::from(u32::try_from(hundredths).expect("small")) / 100.0).min(max))
+        }
+        FieldKind::Choice(options) => {
+            let all: Vec<&'static str> = words.map_or_else(|| options.iter().map(|option| option.value).collect(), <[_]>::to_vec);
+            let at = usize::try_from(below(runner, all.len() as u64)).expect("small");
+            Value::Choice(all[at])
+        }
+        FieldKind::Flag => Value::Flag(below(runner, 2) == 1),
+        _ => return None,
+    })
+}
+
+/// The tool's own defaults, as they are read from the shortest text that it takes.
+fn start(format: Format) -> Scenario {
+    let text = write(&Scenario::default(), format).text;
+    let read = read(&[Pasted { name: "", text: &text }], &Scenario::default()).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    let mut scenario = read.scenario;
+    // The shortest text may lack what a scenario says, such as a file's types in its name.
+    scenario.clear(FieldId::FlagsNotCounted);
+    scenario
+}
+
+fn degrees(scenario: &Scenario) -> u64 {
+    let degree = |id| match scenario.get(id) {
+        Value::Integer(degree) => degree,
+        _ => 1,
+    };
+    degree(FieldId::TensorParallel) * degree(FieldId::PipelineParallel) * degree(FieldId::ContextParallel)
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let mut runner = runner();
+    for format in Format::ALL.into_iter().filter(|format| format.write.is_some()) {
+        let inputs = inputs(format);
+        let start = start(format);
+        for _ in 0..2_000 {
+            let mut scenario = start.clone();
+            for (id, words) in &inputs {
+                if below(&mut runner, 3) == 0 {
+                    let limit = matches!(id, FieldId::TensorParallel | FieldId::PipelineParallel | FieldId::ContextParallel);
+                    let value = if limit {
+                        Some(Value::Integer(1 + below(&mut runner, 8)))
+                    } else {
+                        random(&mut runner, *id, words.as_deref())
+                    };
+                    if let Some(value) = value {
+                        scenario.set(*id, value);
+                    }
+                }
+            }
+            scenario.set(FieldId::Gpus, Value::Integer(degrees(&scenario) * (1 + below(&mut runner, 4))));
+            let written = write(&scenario, format);
+            let back = read(&[Pasted { name: "", text: &written.text }], &Scenario::default())
+                .unwrap_or_else(|error| panic!("{}\n{error}", written.text));
+            if written.missing.is_empty() {
+                let different = back.scenario.differences(&scenario);
+                assert_eq!(
+                    different,
+                    [],
+                    "{}: {}\n{:?}",
+                    format.label,
+                    written.text,
+                    different.first().map(|id| (back.scenario.get(*id), scenario.get(*id)))
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn broken_texts_are_sentences_and_take_no_time() {
+    let mut runner = runner();
+    for format in Format::ALL.into_iter().filter(|format| format.write.is_some()) {
+        let text = write(&Scenario::default(), format).text;
+        for _ in 0..500 {
+            let mut letters: Vec<char> = text.chars().collect();
+            for _ in 0..=below(&mut runner, 4) {
+                let at = usize::try_from(below(&mut runner, letters.len() as u64)).expect("small");
+                let odd = ['"', '\'', '$', '{', '(', '\\', '\n', '9', '-', '=', ':', '[', ' ', 'é', '`'];
+                let odd = odd[usize::try_from(below(&mut runner, odd.len() as u64)).expect("small")];
+                if below(&mut runner, 2) == 0 { letters.insert(at, odd) } else { letters[at] = odd }
+            }
+            let broken: String = letters.into_iter().collect();
+            // On a busy machine one of several runs is undisturbed.
+            let is_quick = (0..5).any(|_| {
+                let begun = Instant::now();
+                let _ = read(&[Pasted { name: "", text: &broken }], &Scenario::default());
+                begun.elapsed() < Duration::from_millis(500)
+            });
+            assert!(is_quick, "{broken}");
+        }
+    }
+}
