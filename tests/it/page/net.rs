@@ -185,7 +185,7 @@ fn of_parts(net: &mut Net, link: &str, name: &str, said: &Snapshot, answers: &An
 }
 
 /// Panels that follow from more than a link: what is pasted, taught, planned.
-fn of_questions(net: &mut Net) {
+fn of_questions(net: &mut Net, every: usize) {
     net.insert("worker-accuracy".to_owned(), ask(What::Accuracy, "v1", "").html);
     let own: [(&str, Html); 4] = [
         ("out-of-reach", slot::out_of_reach()),
@@ -196,8 +196,8 @@ fn of_questions(net: &mut Net) {
     net.extend(own.map(|(name, html)| (name.to_owned(), html.as_str().to_owned())));
     net.insert("code-long".to_owned(), teach::code(Some(&"a".repeat(4000))).as_str().to_owned());
     of_pasted(net);
-    of_planner(net);
-    of_teaching(net);
+    of_planner(net, every);
+    of_teaching(net, every);
 }
 
 fn of_pasted(net: &mut Net) {
@@ -239,7 +239,7 @@ fn of_pasted(net: &mut Net) {
     net.insert("paste snapshot".to_owned(), ask(What::Paste, "v1&m=llama3-8b&l=4&n=1", &text).html);
 }
 
-fn of_planner(net: &mut Net) {
+fn of_planner(net: &mut Net, every: usize) {
     let forms = [
         "show",
         "search\nq=at\nwhy=<b>\nkind=memory",
@@ -250,7 +250,7 @@ fn of_planner(net: &mut Net) {
     ];
     let links = ["v1&m=gpt2&n=4&gb=8&tok=1e9&price=2", "v1&m=llama3-8b&n=2&pk=", "v1&do=serve&m=llama3-8b&n=1"];
     let clock = clock();
-    for (link, form) in links.into_iter().flat_map(|link| forms.map(|form| (link, form))) {
+    for (link, form) in links.into_iter().step_by(every).flat_map(|link| forms.map(|form| (link, form))) {
         let mut desk = Desk::default();
         desk.hear(&request(What::Plan, link, form));
         net.insert(format!("plan {link} {form:?} begun"), Reply::read(&desk.reply()).unwrap().html);
@@ -261,8 +261,11 @@ fn of_planner(net: &mut Net) {
     }
 }
 
+/// How many buttons of the panel of stories are pressed.
+const MOST_VERBS: usize = 120;
+
 /// The panel of stories: what every button of the list and of one level below it leads to.
-fn of_teaching(net: &mut Net) {
+fn of_teaching(net: &mut Net, every: usize) {
     let link = "v1&m=llama3-8b&n=8";
     let mut records = String::new();
     let mut seen = BTreeSet::new();
@@ -270,7 +273,7 @@ fn of_teaching(net: &mut Net) {
     waiting.push("sheet".to_owned());
     let form = "figure=per-gpu\nanswer=40 GB\nclass=algebra\nstudent=ada\nfile={}\ntask-1=4\nanswer-1=4";
     while let Some(verb) = waiting.pop() {
-        if seen.len() > 120 || !seen.insert(verb.clone()) {
+        if seen.len() > MOST_VERBS / every || !seen.insert(verb.clone()) {
             continue;
         }
         let html = ask(What::Teach, link, &format!("{verb}\nhttps://example.org/\n{form}{records}")).html;
@@ -306,7 +309,7 @@ fn now(every: usize) -> Net {
     for (link, states) in links().into_iter().step_by(every) {
         of_link(&mut net, &link, &states);
     }
-    of_questions(&mut net);
+    of_questions(&mut net, every);
     net
 }
 
@@ -320,7 +323,7 @@ fn same_for_a_browser(html: &str) -> String {
             out = out.trim_end().to_owned();
             out.push('>');
             if !["input", "br", "hr", "img", "wbr"].contains(&name.as_str()) {
-                out.push_str(&format!("</{name}>"));
+                out.extend(["</", &name, ">"]);
             }
         }
         out.push_str(piece);

@@ -2,13 +2,13 @@
 
 use super::form::{Asked, Form, Question};
 use super::front::{front, number};
+use super::rows::{Best, button, layouts, money, row, table};
 use super::{Leg, Plan, basis, layout, why};
 use crate::app::markup::{Html, html};
 use crate::app::words::{duration, gpus, model_name, whole};
 use crate::planner::search::{Answer, Found, Watched};
-use crate::scenario::codec::encode;
 use crate::scenario::{FieldId, Scenario, show};
-use crate::units::{MemoryUnit, Scale, ceil_u64, grouped};
+use crate::units::{MemoryUnit, ceil_u64, grouped};
 
 /// Everything below the form.
 pub fn answer(plan: Option<&Plan>, refused: Option<&str>, form: &Form, now: &Scenario, unit: MemoryUnit) -> Html {
@@ -197,19 +197,6 @@ fn leg(found: &(&Leg, Answer), plan: &Plan, form: &Form, now: &Scenario, unit: M
 
 // ---- the best ----
 
-/// A layout with what it is best at.
-pub struct Best<'a> {
-    name: String,
-    found: Option<&'a Found>,
-}
-
-impl Best<'_> {
-    /// A name alone, for a button.
-    pub fn plain(name: &str) -> Self {
-        Self { name: name.to_owned(), found: None }
-    }
-}
-
 /// Whether days and price stay within what was asked for.
 pub fn within(found: &Found, asked: &Asked) -> bool {
     let holds = |most: Option<f64>, value: Option<f64>| most.is_none_or(|most| value.is_some_and(|value| value <= most));
@@ -269,97 +256,6 @@ fn bounds(answer: &Answer, asked: &Asked) -> Option<String> {
         gpus(cheap.gpus)
     ))
 }
-
-/// An amount of money.
-pub fn money(amount: f64) -> String {
-    grouped(amount, if amount < 99.5 { 2 } else { 0 })
-}
-
-/// The best layouts as a table, each with its buttons.
-fn layouts(leg: &Leg, best: &[Best<'_>], now: &Scenario, unit: MemoryUnit) -> Html {
-    let rows: Html = best
-        .iter()
-        .filter_map(|best| Some(row(&best.name, leg, best.found?, now, unit, &button(leg, best.found?, now, best))))
-        .collect();
-    table("Best layouts", "plan-best", unit, &rows)
-}
-
-fn table(name: &str, id: &str, unit: MemoryUnit, rows: &Html) -> Html {
-    html! {
-        div class="methods__scroll" tabindex="0" role="region" aria-label=(name) {
-            table class="table plan__best" data-testid=(id) {
-                thead {
-                    tr {
-                        th scope="col" { (name) }
-                        th scope="col" class="num" { "GPUs" }
-                        th scope="col" { "Layout" }
-                        th scope="col" class="num" { "Memory, " (unit.name()) }
-                        th scope="col" class="num" { "One step" }
-                        th scope="col" class="num" { "MFU" }
-                        th scope="col" class="num" { "Days" }
-                        th scope="col" class="num" { "Price" }
-                        th scope="col" { span class="sr" { "What to do" } }
-                    }
-                }
-                tbody { (rows) }
-            }
-        }
-    }
-}
-
-fn row(name: &str, leg: &Leg, found: &Found, now: &Scenario, unit: MemoryUnit, buttons: &Html) -> Html {
-    let capacity = leg.job.cluster().accelerator.memory;
-    let unknown = || "–".to_owned();
-    let used = leg.taken(found, now) == *now;
-    let scale = Scale::of(unit, found.memory, capacity);
-    html! {
-        tr class=(if used { "plan__used" } else { "" }) {
-            th scope="row" { (name) }
-            td class="num" { (whole(found.gpus)) }
-            td class="plan__layout" {
-                (layout::words(&found.choice))
-                @if let Some(in_use) = leg.without_room(found) {
-                    " "
-                    span class="plan__room" data-testid="plan-no-room" {
-                        "Runs out of memory: PyTorch's allocator needs "
-                        (scale.show(in_use))
-                        " "
-                        (unit.name())
-                        "."
-                    }
-                }
-            }
-            td class="num" { (scale.show(found.memory)) }
-            td class="num" { (found.seconds.map_or_else(unknown, duration)) }
-            td class="num" {
-                (leg.mfu(found).map_or_else(unknown, |share| format!("{} %", grouped(100.0 * share, 1))))
-            }
-            td class="num" { (found.days.map_or_else(unknown, number)) }
-            td class="num" { (found.cost.map_or_else(unknown, money)) }
-            td class="plan__do" { (buttons) }
-        }
-    }
-}
-
-/// The buttons that take a layout over and put it beside the present one.
-pub fn button(leg: &Leg, found: &Found, now: &Scenario, best: &Best<'_>) -> Html {
-    let taken = leg.taken(found, now);
-    let (link, used) = (encode(&taken), taken == *now);
-    html! {
-        button type="button" class="button" data-do={ "take:" (link) }
-            aria-disabled=(used) {
-            (if used { "In use" } else { "Use this layout" })
-            span class="sr" { ": " (best.name) }
-        }
-        button type="button" class="button button--plain" data-do={ "beside:" (link) }
-            hidden[used] {
-            "Compare"
-            span class="sr" { " with the present one: " (best.name) }
-        }
-    }
-}
-
-// ---- several legs ----
 
 /// The one that an overview shows of a leg.
 fn of_leg<'a>(answer: &'a Answer, asked: &Asked) -> Option<&'a Found> {

@@ -1,7 +1,8 @@
 //! The front of GPUs, days and money over everything that was searched: a chart whose points open as scenarios, and its table.
 
-use super::answer::{Best, button, money, within};
+use super::answer::within;
 use super::form::Asked;
+use super::rows::{Best, button, money};
 use super::{Leg, layout};
 use crate::app::markup::{Html, html};
 use crate::app::words::{gpus, whole};

@@ -9,6 +9,7 @@ pub mod form;
 mod front;
 mod hand;
 pub mod layout;
+mod rows;
 mod stairs;
 mod why;
 
