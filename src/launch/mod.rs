@@ -16,6 +16,7 @@ mod model_names;
 pub mod notation;
 mod reading;
 mod report;
+mod shared;
 mod writing;
 
 pub use difference::{Change, difference};
@@ -63,7 +64,10 @@ pub fn read(pasted: &[Pasted<'_>], present: &Scenario) -> Result<Launched, Launc
     let texts: Vec<Text<'_>> = pasted.iter().map(|pasted| Text::new(pasted.name, pasted.text)).collect();
     let opened = [Role::Whole, Role::Part].into_iter().find_map(|role| first_of(&texts, role));
     let (at, format, stated) = opened.ok_or(LaunchError::NoFormat)?;
-    let beside: Vec<&Text<'_>> = texts.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, text)| text).collect();
+    // A script may write the files that its command reads.
+    let inside: Vec<Text<'_>> = texts.iter().flat_map(Text::files).map(|(name, text)| Text::new(name, text)).collect();
+    let others = texts.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, text)| text);
+    let beside: Vec<&Text<'_>> = others.chain(&inside).collect();
     Reading::of(format, stated?, &beside, present)
 }
 

@@ -278,6 +278,47 @@ impl<'a> Reading<'a> {
         read
     }
 
+    /// Reads a file of further flags of the same tool, one that lies beside the text: those that the text does not state itself.
+    ///
+    /// # Errors
+    /// The rest of a sentence that begins with the flag, where the file cannot be read.
+    pub fn beneath(&mut self, given: &Given, open: fn(&Text<'_>) -> Option<Result<Stated, LaunchError>>) -> Result<(), String> {
+        self.from_beside(given, open, false)
+    }
+
+    /// As [`beneath`](Self::beneath), but what the file says counts before what the text states.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn above(&mut self, given: &Given, open: fn(&Text<'_>) -> Option<Result<Stated, LaunchError>>) -> Result<(), String> {
+        self.from_beside(given, open, true)
+    }
+
+    fn from_beside(
+        &mut self,
+        given: &Given,
+        open: fn(&Text<'_>) -> Option<Result<Stated, LaunchError>>,
+        is_above: bool,
+    ) -> Result<(), String> {
+        let wanted = given.text();
+        let last = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
+        let named = self.beside.iter().find(|text| !text.name.is_empty() && last(text.name) == last(&wanted));
+        let opened = named.and_then(|text| open(text)).or_else(|| self.beside.iter().find_map(|text| open(text)));
+        let Some(stated) = opened else {
+            self.tell(given, Way::Unknown, format!("Paste or drop {} beside the command, too.", last(&wanted)));
+            return Ok(());
+        };
+        let mut further = stated.map_err(|error| format!("names a file that cannot be read: {error}"))?.given;
+        self.tell(given, Way::Read, "Read from the file beside the command.".to_owned());
+        // A file that names a further one is read alone.
+        further.retain(|own| !is_same_name(&own.key, &given.key) && (is_above || self.stated(&[&own.key]).is_none()));
+        for own in &further {
+            self.apply(self.format, own).map_err(|error| format!("names a file that cannot be read: {error}"))?;
+        }
+        self.stated.given.extend(further);
+        Ok(())
+    }
+
     /// Takes an accelerator by the name that a catalog row goes by; nothing changes where there is none.
     pub fn accelerator(&mut self, given: &Given) {
         match catalog::accelerator(&given.text()) {

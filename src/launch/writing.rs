@@ -143,6 +143,40 @@ impl<'a> Writing<'a> {
         };
         self.items.iter().map(flag).collect()
     }
+
+    /// The settings as lines of YAML: `key: value`. Lists and groups of keys are written between brackets by whoever says them.
+    pub fn as_yaml(&self) -> String {
+        let line = |item: &Item| format!("{}: {}\n", item.key, item.value.as_deref().unwrap_or("true"));
+        self.items.iter().map(line).collect()
+    }
+
+    /// The settings by the name before their first dot, in the order in which the names come first; those without a dot come first of all.
+    pub fn sections(&self) -> Vec<(&str, Vec<(&str, &Item)>)> {
+        let mut sections: Vec<(&str, Vec<(&str, &Item)>)> = vec![("", Vec::new())];
+        for item in &self.items {
+            let (section, key) = item.key.split_once('.').unwrap_or(("", &item.key));
+            match sections.iter_mut().find(|(name, _)| *name == section) {
+                Some((_, items)) => items.push((key, item)),
+                None => sections.push((section, vec![(key, item)])),
+            }
+        }
+        sections
+    }
+
+    /// The settings as YAML, with those that share a name before a dot inside it.
+    pub fn as_nested_yaml(&self) -> String {
+        let mut text = String::new();
+        for (section, items) in self.sections() {
+            let blanks = if section.is_empty() { "" } else { "  " };
+            if !section.is_empty() {
+                text.push_str(&format!("{section}:\n"));
+            }
+            for (key, item) in items {
+                text.push_str(&format!("{blanks}{key}: {}\n", item.value.as_deref().unwrap_or("true")));
+            }
+        }
+        text
+    }
 }
 
 /// A word of a shell, in quotes where it needs them.

@@ -56,12 +56,29 @@ const ACCELERATE: [&str; 12] = [
 ];
 
 /// Programs that run what stands behind them and their own flags.
-const RUNNERS: [&str; 8] = ["python", "python3", "python3.10", "python3.11", "python3.12", "uv", "srun", "xvfb-run"];
+const RUNNERS: [&str; 12] = [
+    "python",
+    "python3",
+    "python3.10",
+    "python3.11",
+    "python3.12",
+    "uv",
+    "srun",
+    "xvfb-run",
+    "mpirun",
+    "numactl",
+    "trtllm-llmapi-launch",
+    "stdbuf",
+];
+
+/// Flags of these that stand for themselves.
+const OF_RUNNERS: [&str; 10] =
+    ["u", "m", "O", "B", "active", "no-sync", "pty", "exclusive", "oversubscribe", "allow-run-as-root"];
 
 impl Invocation {
     /// The program that a command starts.
     pub fn of(command: Command) -> Self {
-        let Command { mut words, environment } = command;
+        let Command { mut words, mut environment } = command;
         let mut launcher = None;
         let mut rounds = 0;
         while rounds < words.len() {
@@ -73,9 +90,11 @@ impl Invocation {
             } else if name == "accelerate" && words.get(1).is_some_and(|word| word.text == "launch") {
                 words.drain(..2);
                 launcher = Some(Launcher { name: "accelerate", flags: own_flags(&mut words, &ACCELERATE) });
+            } else if super::container::is_start(&words) {
+                environment.extend(super::container::inside(&mut words));
             } else if RUNNERS.contains(&name.as_str()) {
                 words.remove(0);
-                own_flags(&mut words, &["u", "m", "O", "B", "active", "no-sync", "pty", "exclusive"]);
+                own_flags(&mut words, &OF_RUNNERS);
                 if words.first().is_some_and(|word| word.text == "run") && name == "uv" {
                     words.remove(0);
                     own_flags(&mut words, &["active", "no-sync", "isolated"]);
@@ -103,7 +122,7 @@ impl Invocation {
 }
 
 /// A program's name without its folder.
-fn base_name(word: &str) -> &str {
+pub(super) fn base_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
@@ -129,7 +148,7 @@ fn own_flags(words: &mut Vec<Word>, alone: &[&str]) -> Vec<Given> {
 /// The flags among words, with their values. Of a flag that no table has the next word is the value, unless it looks like a flag. A word that
 /// belongs to no flag has an empty name.
 pub fn flags(words: &[Word], tables: &[&[Flag]]) -> Vec<Given> {
-    let known = |name: &str| tables.iter().copied().flatten().find(|flag| flag.is_called(name));
+    let known = |name: &str| flag_of(tables, name);
     let mut given = Vec::new();
     let mut rest = words;
     while let Some((word, behind)) = rest.split_first() {
@@ -142,7 +161,8 @@ pub fn flags(words: &[Word], tables: &[&[Flag]]) -> Vec<Given> {
             given.push(Given::new(key, value, word.place));
             continue;
         }
-        let takes = known(name).map_or(Takes::Optional, |flag| flag.takes);
+        // `--no-…` of a flag that stands for itself takes no word either.
+        let takes = known(name).or_else(|| flag_of(tables, positive(name)?)).map_or(Takes::Optional, |flag| flag.takes);
         let values = behind.iter().take_while(|word| flag_name(&word.text).is_none()).count();
         let count = match takes {
             Takes::Nothing => usize::from(behind.first().is_some_and(|next| is_yes_or_no(&next.text))),
@@ -156,9 +176,18 @@ pub fn flags(words: &[Word], tables: &[&[Flag]]) -> Vec<Given> {
     given
 }
 
+/// The flag of that name in one of the tables.
+fn flag_of<'a>(tables: &[&'a [Flag]], name: &str) -> Option<&'a Flag> {
+    tables.iter().copied().flatten().find(|flag| flag.is_called(name))
+}
+
+/// The name behind `no-`.
+fn positive(name: &str) -> Option<&str> {
+    name.strip_prefix("no-").or_else(|| name.strip_prefix("no_"))
+}
+
 fn with_values(name: &str, own: &[Word], takes: Takes, is_known: bool, word: &Word) -> Given {
-    let positive = name.strip_prefix("no-").or_else(|| name.strip_prefix("no_"));
-    match (own, positive) {
+    match (own, positive(name)) {
         ([], Some(positive)) if !is_known => Given::new(positive, false, word.place),
         ([], _) => Given::new(name, true, word.place),
         ([one], _) if takes != Takes::Many => Given::new(name, one.text.clone(), word.place),

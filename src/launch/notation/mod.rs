@@ -1,5 +1,6 @@
 //! How names and values are written: shell commands, YAML, TOML, JSON and Python calls, each with the places in the text.
 
+mod container;
 mod expand;
 mod invocation;
 mod python;
@@ -50,7 +51,7 @@ pub struct Text<'a> {
     pub name: &'a str,
     /// The text.
     pub raw: &'a str,
-    commands: OnceLock<Vec<Invocation>>,
+    commands: OnceLock<(Vec<Invocation>, Vec<shell::Written>)>,
     calls: OnceLock<Vec<Call>>,
     tree: OnceLock<Option<Result<Vec<Given>, LaunchError>>>,
 }
@@ -63,7 +64,19 @@ impl<'a> Text<'a> {
 
     /// The programs that it starts as a shell script.
     pub fn invocations(&self) -> &[Invocation] {
-        self.commands.get_or_init(|| shell::commands(self.raw).into_iter().map(Invocation::of).collect())
+        &self.script().0
+    }
+
+    /// The files that it writes as a shell script, with their names.
+    pub fn files(&self) -> &[(String, String)] {
+        &self.script().1
+    }
+
+    fn script(&self) -> &(Vec<Invocation>, Vec<shell::Written>) {
+        self.commands.get_or_init(|| {
+            let (commands, files) = shell::read(self.raw);
+            (commands.into_iter().map(Invocation::of).collect(), files)
+        })
     }
 
     /// The calls with literal arguments that it makes as Python.

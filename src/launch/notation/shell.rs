@@ -36,11 +36,14 @@ pub(super) enum Variable {
 /// Variables by name.
 pub(super) type Variables = BTreeMap<String, Variable>;
 
-/// The commands of a script, in order.
-pub fn commands(text: &str) -> Vec<Command> {
+/// A file that a script writes: its name and its text.
+pub(super) type Written = (String, String);
+
+/// The commands of a script, in order, and the files that it writes with `cat > NAME <<EOF`.
+pub(super) fn read(text: &str) -> (Vec<Command>, Vec<Written>) {
     let mut reader = Reader { letters: text.chars().filter(|letter| *letter != '\r').collect(), ..Reader::default() };
     reader.read();
-    reader.commands
+    (reader.commands, reader.files)
 }
 
 #[derive(Default)]
@@ -52,6 +55,9 @@ struct Reader {
     variables: Variables,
     words: Vec<Word>,
     commands: Vec<Command>,
+    files: Vec<Written>,
+    /// The file that the command's output goes to.
+    output: Option<String>,
     /// Letters that variables have put in: a limit keeps texts that double themselves short.
     expanded: usize,
 }
@@ -117,6 +123,7 @@ impl Reader {
 
     /// `> file`, `2>&1`, `<<EOF …`: none of it is a word of the command.
     fn redirection(&mut self) {
+        let is_output = self.peek() == Some('>');
         let reads_on = self.peek() == Some('<') && self.after(1) == Some('<') && self.after(2) != Some('<');
         while self.peek().is_some_and(|letter| matches!(letter, '<' | '>' | '&' | '-' | ' ')) {
             self.next();
@@ -127,19 +134,65 @@ impl Reader {
             Some(letter)
         })
         .collect();
-        let mark = mark.trim_matches(['"', '\'']).to_owned();
-        if reads_on && !mark.is_empty() {
-            self.skip_line();
-            while self.peek().is_some() {
-                self.next();
-                let start = self.at;
-                self.skip_line();
-                let line: String = self.letters.get(start..self.at).unwrap_or_default().iter().collect();
-                if line.trim() == mark {
-                    break;
-                }
-            }
+        let plain = mark.trim_matches(['"', '\'']).to_owned();
+        if is_output && !plain.chars().all(|letter| letter.is_ascii_digit()) {
+            self.output = Some(self.filled(&plain));
+        } else if reads_on && !plain.is_empty() {
+            let is_literal = plain != mark;
+            self.document(&plain, is_literal);
         }
+    }
+
+    /// The lines up to a mark, which a command reads. Where its output goes to a file, they are that file's.
+    fn document(&mut self, mark: &str, is_literal: bool) {
+        let rest_of_line = self.at;
+        self.skip_line();
+        let rest: String = self.letters.get(rest_of_line..self.at).unwrap_or_default().iter().collect();
+        let output = rest.rsplit_once('>').map(|(_, name)| name.trim().trim_matches(['"', '\'']).to_owned());
+        let begin = (self.at + 1).min(self.letters.len());
+        let mut end = begin;
+        while self.peek().is_some() {
+            self.next();
+            let start = self.at;
+            self.skip_line();
+            let line: String = self.letters.get(start..self.at).unwrap_or_default().iter().collect();
+            if line.trim() == mark {
+                break;
+            }
+            end = self.at;
+        }
+        let teed = self.words.first().filter(|word| word.text == "tee").and(self.words.last()).map(|word| word.text.clone());
+        let name = output.map(|name| self.filled(&name)).or_else(|| self.output.clone()).or(teed);
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
+            let body: String = self.letters.get(begin..end.max(begin)).unwrap_or_default().iter().collect();
+            let body = if is_literal { body } else { self.filled(&body) };
+            self.files.push((name, body));
+        }
+    }
+
+    /// A text with variables in their place.
+    fn filled(&mut self, text: &str) -> String {
+        let letters: Vec<char> = text.chars().collect();
+        let mut filled = String::new();
+        let mut at = 0;
+        while let Some(letter) = letters.get(at) {
+            if *letter != '$' {
+                filled.push(*letter);
+                at += 1;
+                continue;
+            }
+            let end = super::expand::end_of(&letters, at).max(at + 1);
+            let written: String = letters.get(at..end).unwrap_or_default().iter().collect();
+            let room = MOST_EXPANDED.saturating_sub(self.expanded);
+            let (found, length) = super::expand::expanded(&written, &self.variables, room);
+            self.expanded += length;
+            match found {
+                super::expand::Expanded::Text(text) => filled.push_str(&text),
+                super::expand::Expanded::Words(words) => filled.push_str(&words.join(" ")),
+            }
+            at = end;
+        }
+        filled
     }
 
     /// A word, which may set a variable, and may stand for several.
@@ -321,6 +374,7 @@ impl Reader {
             ["then", "else", "do", "if", "while", "elif", "exec", "nohup", "time", "sudo", "command", "env", "!"];
         const DECLARES: [&str; 4] = ["export", "declare", "local", "readonly"];
         let mut words = std::mem::take(&mut self.words);
+        self.output = None;
         loop {
             let Some(first) = words.first().map(|word| word.text.clone()) else { return };
             let place = words.first().map_or(Place { line: 1, column: 1 }, |word| word.place);

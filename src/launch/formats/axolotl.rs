@@ -1,0 +1,800 @@
+//! axolotl: its YAML, and `axolotl train FILE --key value` beside it.
+//!
+//! Read in axolotl 0.19.0: `utils/schemas/*.py` (keys and defaults), `loaders/model.py` (formats of weights), `core/builders/*.py` and
+//! `core/trainers/base.py` (packing), `utils/__init__.py` (the allocator's setting).
+
+use super::{FormatSpec, Role};
+use crate::launch::shared::layers;
+use crate::launch::shared::read::{count, is_on, says, whole, word};
+use crate::launch::{Flag, Given, LaunchError, Place, Reading, Stated, Text, Way, Writing};
+use crate::scenario::{FieldId, Value};
+
+pub(super) const FORMAT: FormatSpec = FormatSpec {
+    key: "axolotl",
+    label: "axolotl",
+    version: "axolotl 0.19.0",
+    source: "https://github.com/axolotl-ai-cloud/axolotl/blob/v0.19.0/src/axolotl/utils/schemas/config.py",
+    place: 30,
+    role: Role::Whole,
+    open,
+    flags: &[RUN, ADAPTERS, NOT_MODELLED, QUIET],
+    begin,
+    end,
+    write: Some(write),
+    further: &[
+        FieldId::Model,
+        FieldId::Gpus,
+        FieldId::SeqLength,
+        FieldId::MicroBatchSize,
+        FieldId::GlobalBatchSize,
+        FieldId::Packing,
+        FieldId::Recompute,
+        FieldId::Optimizer,
+        FieldId::OptimizerImplementation,
+        FieldId::PagedOptimizer,
+        FieldId::Attention,
+        FieldId::Stack,
+        FieldId::Loss,
+        FieldId::Method,
+        FieldId::EvaluationBatch,
+    ],
+};
+
+const RUN: &[Flag] = &[
+    Flag::by(&["base_model"], |reading, given| {
+        reading.model(given);
+        Ok(())
+    }),
+    Flag::by(&[""], |reading, given| reading.beneath(given, keys)),
+    Flag::together(&[
+        "sequence_len",
+        "micro_batch_size",
+        "gradient_accumulation_steps",
+        "sample_packing",
+        "multipack_real_batches",
+        "eval_batch_size",
+        "val_set_size",
+        "test_datasets",
+        "eval_strategy",
+        "evaluation_strategy",
+        "dp_shard_size",
+        "dp_replicate_size",
+        "tensor_parallel_size",
+        "context_parallel_size",
+        "sequence_parallel_degree",
+        "plugins",
+        "liger_rope",
+        "liger_rms_norm",
+        "liger_swiglu",
+        "liger_glu_activation",
+        "liger_fused_linear_cross_entropy",
+        "cut_cross_entropy",
+        "rl",
+    ]),
+    Flag::by(&["bf16"], bf16),
+    Flag::by(&["gradient_checkpointing"], checkpointing),
+    Flag::not_modelled_unless(
+        &["gradient_checkpointing_kwargs.use_reentrant"],
+        &["false"],
+        "Reentrant checkpointing keeps other tensors.",
+    ),
+    Flag::by(&["optimizer"], optimizer),
+    Flag::by(&["attn_implementation"], attention),
+    Flag::by(&["flash_attention", "sdp_attention", "xformers_attention"], |reading, given| unless_off(reading, given, "flash")),
+    Flag::by(&["eager_attention"], |reading, given| unless_off(reading, given, "standard")),
+    Flag::sets(&["ddp_bucket_cap_mb"], FieldId::BucketCap),
+    Flag::switch(&["ddp_find_unused_parameters"], FieldId::FindUnusedParameters),
+    Flag::by(&["tf32"], |reading, given| {
+        let on = given.is_on().unwrap_or(true);
+        reading.read(given, FieldId::AllowTf32, Value::Flag(on));
+        Ok(())
+    }),
+    Flag::by(&["deepspeed"], |reading, given| match given.is_on() {
+        Some(false) => Ok(()),
+        _ => reading.attached(given).map(|_| ()).map_err(|error| error.to_string()),
+    }),
+];
+
+const ADAPTERS: &[Flag] = &[
+    Flag::by(&["adapter"], |reading, given| {
+        let method = match given.text().as_str() {
+            "lora" => "lora",
+            "qlora" => "qlora",
+            "" => return Ok(()),
+            _ => {
+                reading.not_modelled(given, "Adapters of this kind are not modelled.");
+                return Ok(());
+            }
+        };
+        reading.read(given, FieldId::Method, Value::Choice(method));
+        Ok(())
+    }),
+    Flag::sets(&["lora_r"], FieldId::Rank),
+    Flag::sets(&["lora_alpha"], FieldId::LoraAlpha),
+    Flag::sets(&["lora_dropout"], FieldId::LoraDropout),
+    Flag::together(&["lora_target_modules", "lora_target_linear", "load_in_4bit", "load_in_8bit"]),
+    Flag::together(&["lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel", "lora_embedding_kernel"]),
+    Flag::by(&["peft_use_dora"], |reading, given| {
+        if given.is_on() == Some(true) {
+            reading.read(given, FieldId::Method, Value::Choice("dora"));
+        }
+        Ok(())
+    }),
+    Flag::by(&["peft_autocast_adapter_dtype"], |reading, given| {
+        let format = if given.is_on() == Some(false) { "weights" } else { "fp32" };
+        reading.read(given, FieldId::AdapterDType, Value::Choice(format));
+        Ok(())
+    }),
+    Flag::by(&["lora_modules_to_save"], |reading, given| {
+        for name in given.list() {
+            match name.as_str() {
+                "embed_tokens" => reading.read(given, FieldId::SaveEmbedding, Value::Flag(true)),
+                "lm_head" => reading.read(given, FieldId::SaveHead, Value::Flag(true)),
+                _ => reading.not_modelled(given, "Embedding and head alone are inputs here."),
+            }
+        }
+        Ok(())
+    }),
+    Flag::switch(&["bnb_config_kwargs.bnb_4bit_use_double_quant"], FieldId::DoubleQuant),
+];
+
+const NOT_MODELLED: &[Flag] = &[
+    Flag::not_modelled(&["fp16", "float16"], "Training in fp16 is not modelled for the Trainer."),
+    Flag::not_modelled(&["bfloat16", "float32"], "Formats without autocast are not modelled for axolotl."),
+    Flag::not_modelled(
+        &["fp8", "fp8_config.*", "fp8_enable_fsdp_float8_all_gather"],
+        "Products in fp8 are not modelled for the Trainer.",
+    ),
+    Flag::not_modelled(
+        &["activation_offloading", "layer_offloading", "ple_cpu_offload"],
+        "What waits in the host's memory is not modelled for the Trainer.",
+    ),
+    Flag::not_modelled(&["selective_checkpointing.*", "selective_checkpointing"], "It keeps some of the activations."),
+    Flag::not_modelled(&["unfrozen_parameters"], "Weights of which some learn are not modelled."),
+    Flag::not_modelled(&["quantize_moe_experts"], "Experts of 4 bits are not modelled."),
+    Flag::not_modelled(
+        &[
+            "use_kernels",
+            "use_scattermoe",
+            "use_sonicmoe",
+            "expert_backend",
+            "nonexpert_quantization",
+            "moe_grouped_backend",
+            "experts_implementation",
+            "fused_attn_kernel",
+            "flash_attn_fuse_mlp",
+            "flash_attn_cross_entropy",
+            "flash_attn_rms_norm",
+            "large_head_attention",
+        ],
+        "Other kernels keep other tensors.",
+    ),
+    Flag::not_modelled(&["flex_attention", "sage_attention", "s2_attention"], "Attention by this kernel is not modelled."),
+    Flag::not_modelled(
+        &["chunked_cross_entropy", "liger_cross_entropy", "dpo_use_liger_kernel"],
+        "This loss is not modelled by itself.",
+    ),
+    Flag::not_modelled(&["liger_layer_norm", "liger_rms_norm_gated"], "Some of Liger's kernels are not modelled by themselves."),
+    Flag::not_modelled(&["tiled_mlp"], "A feed-forward layer in tiles is not modelled."),
+    Flag::not_modelled(
+        &["torch_compile", "deepcompile"],
+        "torch.compile is not modelled under the Trainer: eager is an upper bound.",
+    ),
+    Flag::not_modelled(
+        &["fsdp", "fsdp_version", "fsdp_config", "fsdp_config.*", "fp32_norms", "fsdp_final_state_dict_type"],
+        "FSDP as accelerate starts it is not modelled for axolotl.",
+    ),
+    Flag::not_modelled(&["expert_parallel_size"], "Experts shared out among GPUs are not modelled for the Trainer."),
+    Flag::not_modelled_unless(
+        &["embeddings_skip_upcast"],
+        &["true"],
+        "Embeddings in fp32 under adapters are not modelled for axolotl.",
+    ),
+    Flag::not_modelled(
+        &["device_map", "max_memory", "gpu_memory_limit", "ddp"],
+        "How weights are spread over devices is not modelled.",
+    ),
+    Flag::not_modelled(
+        &[
+            "qat.*",
+            "quantization.*",
+            "gptq",
+            "model_quantization_config",
+            "use_onebitllms",
+            "model_quantization_config_kwargs",
+            "model_quantization_config_kwargs.*",
+        ],
+        "Weights in this format are not modelled for training.",
+    ),
+    Flag::not_modelled(
+        &["overrides_of_model_config.*", "overrides_of_model_kwargs.*"],
+        "Changed keys of the model are not read from here.",
+    ),
+    Flag::not_modelled(
+        &["lora_target_parameters", "lora_rank_pattern", "peft_layers_to_transform", "peft_layer_replication"],
+        "Adapters of this kind are not modelled.",
+    ),
+    Flag::not_modelled(
+        &["relora", "lisa_n_layers", "loftq_config.*", "peft.*", "peft_trainable_token_indices"],
+        "Which weights learn changes.",
+    ),
+    Flag::not_modelled(&["batch_flattening"], "Batches without padding have lengths that are not known."),
+    Flag::not_modelled(&["resize_token_embeddings_to_32x"], "A padded vocabulary is not modelled here."),
+    Flag::not_modelled(&["auto_find_batch_size"], "The batch is not known before the run."),
+    Flag::not_modelled(&["image_size", "freeze_mm_modules"], "Images are not read from here."),
+    Flag::not_modelled(
+        &["reward_model", "process_reward_model", "trl.*", "vllm.*", "ebft.*", "kd_trainer", "teacher_model"],
+        "Models beside the one that learns are not read from here.",
+    ),
+];
+
+/// Keys that change no tensor: data, logging, checkpoints, schedules of learning.
+const QUIET: &[Flag] = &[
+    Flag::no_effect(&[
+        "base_model_config",
+        "tokenizer_config",
+        "tokenizer_type",
+        "tokenizer_use_fast",
+        "tokenizer_legacy",
+        "tokenizer_use_mistral_common",
+        "tokenizer_save_jinja_files",
+        "processor_type",
+        "processor_kwargs.*",
+        "model_type",
+        "type_of_model",
+        "is_llama_derived_model",
+        "is_mistral_derived_model",
+        "is_qwen_derived_model",
+        "is_falcon_derived_model",
+        "revision_of_model",
+        "cls_model_config",
+        "experimental_skip_move_to_device",
+        "special_tokens.*",
+        "special_tokens",
+        "tokens",
+        "added_tokens_overrides.*",
+        "eot_tokens",
+        "default_system_message",
+        "chat_template",
+        "chat_template_jinja",
+        "chat_template_kwargs.*",
+        "fix_untrained_tokens",
+        "low_cpu_mem_usage",
+        "strict",
+        "trust_remote_code",
+    ]),
+    Flag::no_effect(&[
+        "datasets",
+        "dataset_prepared_path",
+        "dataset_shard_num",
+        "dataset_shard_idx",
+        "skip_prepare_dataset",
+        "num_dataset_shards_to_save",
+        "pretraining_dataset",
+        "dataset_processes",
+        "dataset_num_proc",
+        "dataset_exact_deduplication",
+        "dataset_keep_in_memory",
+        "dataloader_pin_memory",
+        "dataloader_num_workers",
+        "dataloader_prefetch_factor",
+        "dataloader_drop_last",
+        "remove_unused_columns",
+        "push_dataset_to_hub",
+        "shuffle_merged_datasets",
+        "shuffle_before_merging_datasets",
+        "hf_use_auth_token",
+        "train_on_inputs",
+        "group_by_length",
+        "curriculum_sampling",
+        "excess_length_strategy",
+        "min_sample_len",
+        "max_prompt_len",
+        "sample_packing_group_size",
+        "sample_packing_bin_size",
+        "sample_packing_sequentially",
+        "sample_packing_mp_start_method",
+        "sample_packing_eff_est",
+        "eval_sample_packing",
+        "pad_to_sequence_len",
+        "pad_to_multiple_of",
+        "pretrain_multipack_buffer_size",
+        "pretrain_multipack_attn",
+        "pretraining_sample_concatenation",
+        "streaming",
+        "streaming_multipack_buffer_size",
+        "roles_to_train",
+        "train_on_eos",
+        "role_boundaries",
+        "image_resize_algorithm",
+        "eval_sequence_len",
+        "total_num_tokens",
+        "total_supervised_tokens",
+        "is_preprocess",
+        "preprocess_iterable",
+    ]),
+    Flag::no_effect(&[
+        "output_dir",
+        "hub_model_id",
+        "hub_strategy",
+        "hub_revision",
+        "save_safetensors",
+        "resume_from_checkpoint",
+        "auto_resume_from_checkpoints",
+        "save_steps",
+        "saves_per_epoch",
+        "save_strategy",
+        "save_total_limit",
+        "save_first_step",
+        "save_only_model",
+        "load_best_model_at_end",
+        "metric_for_best_model",
+        "greater_is_better",
+        "early_stopping_patience",
+        "dynamic_checkpoint.*",
+        "lora_model_dir",
+        "merge_lora",
+        "merge_method",
+    ]),
+    Flag::no_effect(&[
+        "wandb_project",
+        "wandb_entity",
+        "wandb_watch",
+        "wandb_name",
+        "wandb_run_id",
+        "wandb_log_model",
+        "wandb_mode",
+        "use_wandb",
+        "use_mlflow",
+        "mlflow_tracking_uri",
+        "mlflow_experiment_name",
+        "mlflow_run_name",
+        "hf_mlflow_log_artifacts",
+        "use_comet",
+        "comet_workspace",
+        "comet_project_name",
+        "use_tensorboard",
+        "logging_steps",
+        "profiler_steps",
+        "profiler_steps_start",
+        "include_tokens_per_second",
+        "include_tkps",
+        "use_trackio",
+        "trackio_project_name",
+        "trackio_space_id",
+        "trackio_run_name",
+        "use_otel_metrics",
+        "debug",
+        "do_bench_eval",
+        "eval_table_size",
+        "eval_max_new_tokens",
+        "do_causal_lm_eval",
+        "eval_causal_lm_metrics",
+        "use_swanlab",
+        "swanlab_project",
+        "use_ray",
+        "ray_num_workers",
+        "gradio_title",
+        "generate_samples",
+    ]),
+    Flag::no_effect(&[
+        "learning_rate",
+        "lr_scheduler",
+        "lr_scheduler_kwargs.*",
+        "lr_quadratic_warmup",
+        "cosine_min_lr_ratio",
+        "cosine_constant_lr_ratio",
+        "lr_div_factor",
+        "lr_groups",
+        "embedding_lr",
+        "embedding_lr_scale",
+        "weight_decay",
+        "adam_epsilon",
+        "adam_epsilon2",
+        "adam_beta1",
+        "adam_beta2",
+        "adam_beta3",
+        "max_grad_norm",
+        "num_epochs",
+        "max_steps",
+        "warmup_steps",
+        "warmup_ratio",
+        "eval_steps",
+        "evals_per_epoch",
+        "neftune_noise_alpha",
+        "noisy_embedding_alpha",
+        "loraplus_lr_ratio",
+        "loraplus_lr_embedding",
+        "lora_fan_in_fan_out",
+        "peft_use_rslora",
+        "peft_init_lora_weights",
+        "lora_on_cpu",
+        "seed",
+        "ddp_timeout",
+        "ddp_broadcast_buffers",
+        "local_rank",
+        "world_size",
+        "loss_watchdog_threshold",
+        "loss_watchdog_patience",
+        "gc_steps",
+        "gc_collect_steps",
+        "rl_beta",
+        "dpo_beta",
+        "orpo_alpha",
+        "jagged_restart_steps",
+        "optim_args",
+        "xformers_attention_kwargs",
+        "heads_k_stride",
+        "ring_attn_func",
+        "liger_use_token_scaling",
+        "router_aux_loss_coef",
+        "mean_resizing_embeddings",
+    ]),
+];
+
+fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
+    keys(text).or_else(|| {
+        text.invocations().iter().find_map(|run| {
+            let is_module = run.program.starts_with("axolotl.cli.train");
+            let skip = if run.starts("axolotl", &["train"]) { Some(1) } else { is_module.then_some(0) };
+            skip.map(|skip| Ok(run.stated(skip, FORMAT.flags)))
+        })
+    })
+}
+
+/// A file of keys, told by the model and two keys more that others do not have together.
+fn keys(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
+    const OWN: [&str; 7] = [
+        "micro_batch_size",
+        "datasets",
+        "adapter",
+        "sequence_len",
+        "sample_packing",
+        "num_epochs",
+        "gradient_accumulation_steps",
+    ];
+    match text.keys_with(&["base_model"])? {
+        Ok(keys) => {
+            let count = OWN.iter().filter(|name| keys.iter().any(|key| key.key == **name)).count();
+            (count > 1).then(|| Ok(Stated::of(keys)))
+        }
+        Err(error) => Some(Err(error)),
+    }
+}
+
+fn begin(reading: &mut Reading<'_>) {
+    let choice = Value::Choice;
+    reading.scenario.set(FieldId::Mode, choice("tune"));
+    reading.scenario.set(FieldId::Stack, choice("eager"));
+    reading.scenario.set(FieldId::Sharding, choice("none"));
+    reading.scenario.set(FieldId::PrepareKbit, Value::Flag(false));
+    reading.default("adapter", FieldId::Method, choice("full"));
+    reading.default("bf16", FieldId::Precision, choice("bf16-pure"));
+    reading.default("autocast", FieldId::Autocast, Value::Flag(true));
+    reading.default("optimizer", FieldId::Optimizer, choice("adamw"));
+    reading.default("optimizer", FieldId::OptimizerImplementation, choice("fused"));
+    reading.default("gradient_checkpointing", FieldId::Recompute, choice("none"));
+    reading.default("attn_implementation", FieldId::Attention, choice("flash"));
+    reading.default("lora_dropout", FieldId::LoraDropout, Value::Decimal(0.0));
+    reading.default("sequence_len", FieldId::SeqLength, Value::Integer(512));
+    reading.default("micro_batch_size", FieldId::MicroBatchSize, Value::Integer(1));
+    reading.default("gpus", FieldId::Gpus, Value::Integer(1));
+    reading.default("gradient_accumulation_steps", FieldId::GlobalBatchSize, Value::Integer(1));
+    reading.default("bnb_4bit_use_double_quant", FieldId::DoubleQuant, Value::Flag(true));
+    // `set_pytorch_cuda_alloc_conf`, from PyTorch 2.9 on.
+    reading.default("PYTORCH_ALLOC_CONF", FieldId::ExpandableSegments, Value::Flag(true));
+}
+
+fn bf16(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
+    let on = given.text() == "auto" || given.text() == "full" || given.is_on() == Some(true);
+    reading.read(given, FieldId::Precision, Value::Choice(if on { "bf16-pure" } else { "fp32" }));
+    reading.scenario.set(FieldId::Autocast, Value::Flag(on && given.text() != "full"));
+    Ok(())
+}
+
+fn checkpointing(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
+    match given.is_on() {
+        Some(on) => reading.read(given, FieldId::Recompute, Value::Choice(if on { "full" } else { "none" })),
+        None => {
+            reading.scenario.set(FieldId::Recompute, Value::Choice("full"));
+            reading.not_modelled(given, "What waits in the host's memory is not modelled for the Trainer.");
+        }
+    }
+    Ok(())
+}
+
+/// The Trainer's optimizers: name, ours, how its step walks over the parameters, whether its states are paged. PyTorch takes all at once on
+/// GPUs where nothing is said; transformers' Adafactor walks one by one.
+const OPTIMIZERS: [(&str, &str, &str, bool); 7] = [
+    ("adamw_torch_fused", "adamw", "fused", false),
+    ("adamw_torch", "adamw", "foreach", false),
+    ("adamw_8bit", "adamw8t", "fused", false),
+    ("adamw_bnb_8bit", "adamw8t", "fused", false),
+    ("paged_adamw_8bit", "adamw8t", "fused", true),
+    ("adafactor", "adafactort", "for-loop", false),
+    ("sgd", "sgd", "foreach", false),
+];
+
+fn optimizer(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
+    let Some((_, ours, steps, paged)) = OPTIMIZERS.iter().find(|(name, ..)| *name == given.text()) else {
+        reading.not_modelled(given, "This optimizer is not modelled under the Trainer.");
+        return Ok(());
+    };
+    reading.read(given, FieldId::Optimizer, Value::Choice(ours));
+    reading.derive(given, FieldId::OptimizerImplementation, Value::Choice(steps), "");
+    reading.scenario.set(FieldId::PagedOptimizer, Value::Flag(*paged));
+    Ok(())
+}
+
+fn attention(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
+    match given.text().as_str() {
+        "flash_attention_2" | "flash_attention_3" | "flash_attention_4" | "flash_attention_torch" | "sdpa" | "flash" => {
+            reading.read(given, FieldId::Attention, Value::Choice("flash"));
+        }
+        "eager" => reading.read(given, FieldId::Attention, Value::Choice("standard")),
+        // FlashAttention's kernels from the hub.
+        name if name.contains("flash-attn") => reading.read(given, FieldId::Attention, Value::Choice("flash")),
+        _ => reading.not_modelled(given, "Attention by this kernel is not modelled."),
+    }
+    Ok(())
+}
+
+fn unless_off(reading: &mut Reading<'_>, given: &Given, kernel: &'static str) -> Result<(), String> {
+    if given.is_on() == Some(true) {
+        reading.read(given, FieldId::Attention, Value::Choice(kernel));
+    }
+    Ok(())
+}
+
+fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
+    reading.allocator();
+    adapters_of(reading);
+    plugins(reading);
+    objective(reading);
+    lengths(reading)?;
+    if matches!(reading.scenario.get(FieldId::Sharding), Value::Choice("1" | "2" | "3")) {
+        reading.follows("bf16", FieldId::Precision, Value::Choice("bf16"), "DeepSpeed keeps fp32 weights beside.");
+        reading.scenario.set(FieldId::Autocast, Value::Flag(false));
+    }
+    Ok(())
+}
+
+/// Formats of frozen weights, and the layers that adapters stand beside.
+fn adapters_of(reading: &mut Reading<'_>) {
+    for key in ["load_in_4bit", "load_in_8bit"] {
+        let Some(given) = reading.stated(&[key]).cloned().filter(|given| given.is_on() == Some(true)) else { continue };
+        if key == "load_in_4bit" && word(&reading.scenario, FieldId::Method) == "qlora" {
+            reading.tell(&given, Way::Read, String::new());
+        } else {
+            reading.not_modelled(&given, "Frozen weights in this format are not modelled under these adapters.");
+        }
+    }
+    if word(&reading.scenario, FieldId::Method) == "full" {
+        return;
+    }
+    let linear = reading.stated(&["lora_target_linear"]).cloned().filter(|given| given.is_on() == Some(true));
+    let listed = reading.stated(&["lora_target_modules"]).cloned();
+    match (linear, listed) {
+        (Some(given), _) => layers::beside(reading, &given, &["all-linear".to_owned()]),
+        (None, Some(given)) if given.value.is_array() || given.text() == "all-linear" => {
+            layers::beside(reading, &given, &given.list());
+        }
+        (None, Some(given)) => reading.not_modelled(&given, "Layers by a pattern are not known without the model's names."),
+        (None, None) => {}
+    }
+    kernels_of(reading);
+}
+
+/// Kernels of axolotl's own for adapters, which it puts in by itself where no key says anything (`check_auto_enable_lora_kernels`).
+fn kernels_of(reading: &mut Reading<'_>) {
+    const KERNELS: [&str; 4] = ["lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel", "lora_embedding_kernel"];
+    let set: Vec<Given> = KERNELS.iter().filter_map(|key| reading.stated(&[key]).cloned()).collect();
+    for given in set.iter().filter(|given| given.is_on() == Some(true)) {
+        reading.not_modelled(given, "axolotl's own kernels for adapters keep fewer tensors.");
+    }
+    let refuse = says(reading, &["load_in_8bit"]) || says(reading, &["trust_remote_code"]);
+    let has_rewards = reading.stated(&["rl"]).is_some_and(|given| !given.text().is_empty());
+    let has_dora = word(&reading.scenario, FieldId::Method) == "dora";
+    if set.is_empty() && !refuse && !has_rewards && !has_dora {
+        let given = Given::new("lora_mlp_kernel", "auto", Place { line: 1, column: 1 });
+        let why = "axolotl puts in its own kernels for adapters unless lora_*_kernel are false; they keep fewer tensors.";
+        reading.not_modelled(&given, why);
+    }
+}
+
+/// Kernels that plugins put in: Liger's all together, and the loss.
+fn plugins(reading: &mut Reading<'_>) {
+    let Some(given) = reading.stated(&["plugins"]).cloned() else { return };
+    let kernels: [&[&str]; 4] =
+        [&["liger_rope"], &["liger_rms_norm"], &["liger_glu_activation", "liger_swiglu"], &["liger_fused_linear_cross_entropy"]];
+    let all_of_liger = kernels.iter().all(|names| says(reading, names));
+    let cuts = reading.stated(&["cut_cross_entropy"]).is_none_or(|given| given.is_on() != Some(false));
+    for name in given.list() {
+        match name.rsplit('.').next() {
+            Some("CutCrossEntropyPlugin") if cuts => reading.read(&given, FieldId::Loss, Value::Choice("cut")),
+            Some("CutCrossEntropyPlugin" | "SwanLabPlugin" | "LMEvalPlugin" | "GrokfastPlugin") => {}
+            Some("LigerPlugin") if all_of_liger => reading.read(&given, FieldId::Stack, Value::Choice("liger")),
+            Some("LigerPlugin") => reading.not_modelled(&given, "Some of Liger's kernels without the others are not modelled."),
+            _ => reading.not_modelled(&given, "This plugin is not modelled."),
+        }
+    }
+}
+
+/// What the model learns from (`rl`).
+fn objective(reading: &mut Reading<'_>) {
+    let Some(given) = reading.stated(&["rl"]).cloned() else { return };
+    match given.text().as_str() {
+        "" => {}
+        "dpo" | "ipo" => reading.read(&given, FieldId::Objective, Value::Choice("dpo")),
+        "grpo" => reading.read(&given, FieldId::Objective, Value::Choice("grpo")),
+        _ => reading.not_modelled(&given, "Learning of this kind is not modelled."),
+    }
+}
+
+/// Lengths and batches. Packed samples of a micro-batch stand in one row, unless `multipack_real_batches` is set (`core/builders/causal.py`).
+fn lengths(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
+    let length = count(reading, &["sequence_len"])?.unwrap_or(512);
+    let batch = count(reading, &["micro_batch_size"])?.unwrap_or(1);
+    let steps = count(reading, &["gradient_accumulation_steps"])?.unwrap_or(1);
+    let (gpus, ranks) = gpus(reading)?;
+    let packs = says(reading, &["sample_packing"]);
+    let in_one_row = packs && !says(reading, &["multipack_real_batches"]);
+    let (row, rows) = if in_one_row { (length.saturating_mul(batch), 1) } else { (length, batch) };
+    let how = match (packs, in_one_row) {
+        (_, true) => "Packed samples of a micro-batch stand in one row.",
+        (true, false) => "Packed samples.",
+        _ => "An upper bound: without packing the longest batch decides.",
+    };
+    reading.follows(
+        "GPUs",
+        FieldId::Gpus,
+        Value::Integer(gpus),
+        "As many as the launcher starts, or the layout asks for, or one.",
+    );
+    reading.follows("sequence_len", FieldId::SeqLength, Value::Integer(row), how);
+    reading.follows("micro_batch_size", FieldId::MicroBatchSize, Value::Integer(rows), "");
+    reading.scenario.set(FieldId::Packing, Value::Flag(packs));
+    let all = rows.saturating_mul(steps).saturating_mul(ranks);
+    let how = "Rows of a micro-batch × accumulation × GPUs.";
+    reading.follows("gradient_accumulation_steps", FieldId::GlobalBatchSize, Value::Integer(all.max(1)), how);
+    evaluation(reading, batch, rows)
+}
+
+/// GPUs, and those of them that have batches of their own.
+fn gpus(reading: &mut Reading<'_>) -> Result<(u64, u64), LaunchError> {
+    let mut product = 1_u64;
+    let mut shared = 1_u64;
+    for name in
+        ["dp_shard_size", "dp_replicate_size", "tensor_parallel_size", "context_parallel_size", "sequence_parallel_degree"]
+    {
+        let degree = count(reading, &[name])?.unwrap_or(1).max(1);
+        product = product.saturating_mul(degree);
+        if !name.starts_with("dp_") {
+            shared = shared.saturating_mul(degree);
+        }
+        if let Some(given) = reading.stated(&[name]).cloned().filter(|_| degree > 1) {
+            reading.not_modelled(&given, "This layout is not modelled for the Trainer.");
+        }
+    }
+    let gpus = reading.processes().unwrap_or(product).max(1);
+    Ok((gpus, (gpus / shared).max(1)))
+}
+
+/// Evaluations between steps, where something is set apart for them.
+fn evaluation(reading: &mut Reading<'_>, batch: u64, rows: u64) -> Result<(), LaunchError> {
+    let sets_apart = reading.stated(&["val_set_size"]).is_some_and(|given| given.number().is_ok_and(|share| share > 0.0))
+        || reading.stated(&["test_datasets"]).is_some_and(|given| !given.list().is_empty());
+    let never = reading.stated(&["eval_strategy", "evaluation_strategy"]).is_some_and(|given| given.text() == "no");
+    if !sets_apart || never {
+        return Ok(());
+    }
+    let own = count(reading, &["eval_batch_size"])?.unwrap_or(batch);
+    let in_rows = if rows == batch { own } else { own.div_ceil(batch.max(1)) };
+    let how = "A part of the data is set apart for evaluations.";
+    reading.follows("eval_batch_size", FieldId::EvaluationBatch, Value::Integer(in_rows.max(1)), how);
+    Ok(())
+}
+
+fn write(writing: &mut Writing<'_>) -> String {
+    let model = writing.model();
+    let scenario = writing.scenario;
+    let gpus = whole(scenario, FieldId::Gpus);
+    writing.is_said(&[FieldId::Gpus]);
+    writing.say("base_model", Some(model), &[]);
+    batches(writing, gpus);
+    let recompute = word(scenario, FieldId::Recompute);
+    if matches!(recompute, "full" | "none") {
+        writing.say("gradient_checkpointing", Some((recompute == "full").to_string()), &[FieldId::Recompute]);
+    }
+    let steps = (word(scenario, FieldId::Optimizer), word(scenario, FieldId::OptimizerImplementation));
+    let paged = is_on(scenario, FieldId::PagedOptimizer);
+    if let Some((name, ..)) = OPTIMIZERS.iter().find(|(_, ours, how, pages)| (*ours, *how) == steps && *pages == paged) {
+        let said = [FieldId::Optimizer, FieldId::OptimizerImplementation, FieldId::PagedOptimizer];
+        writing.say("optimizer", Some((*name).to_owned()), &said);
+    }
+    let kernel = if word(scenario, FieldId::Attention) == "flash" { "flash_attention_2" } else { "eager" };
+    writing.say("attn_implementation", Some(kernel.to_owned()), &[FieldId::Attention]);
+    let (precision, autocast) = (word(scenario, FieldId::Precision), is_on(scenario, FieldId::Autocast));
+    if let ("bf16-pure", true) | ("fp32", false) = (precision, autocast) {
+        writing.say("bf16", Some(autocast.to_string()), &[FieldId::Precision, FieldId::Autocast]);
+    }
+    kernels(writing);
+    adapter_keys(writing);
+    writing.table();
+    let keys = writing.as_yaml();
+    if gpus == 1 {
+        return keys;
+    }
+    format!("cat > axolotl.yaml <<'EOF'\n{keys}EOF\naccelerate launch --num_processes {gpus} -m axolotl.cli.train axolotl.yaml\n")
+}
+
+/// Lengths, batches, evaluations.
+fn batches(writing: &mut Writing<'_>, gpus: u64) {
+    let scenario = writing.scenario;
+    let (length, rows) = (whole(scenario, FieldId::SeqLength), whole(scenario, FieldId::MicroBatchSize));
+    writing.say("sequence_len", Some(length.to_string()), &[FieldId::SeqLength]);
+    writing.say("micro_batch_size", Some(rows.to_string()), &[FieldId::MicroBatchSize]);
+    if is_on(scenario, FieldId::Packing) {
+        writing.say("sample_packing", None, &[FieldId::Packing]);
+        if rows > 1 {
+            writing.say("multipack_real_batches", None, &[]);
+        }
+    }
+    let all = whole(scenario, FieldId::GlobalBatchSize);
+    let one = rows.saturating_mul(gpus).max(1);
+    if all.is_multiple_of(one) {
+        writing.say("gradient_accumulation_steps", Some((all / one).to_string()), &[FieldId::GlobalBatchSize]);
+    }
+    if let Value::Integer(batch) = scenario.get(FieldId::EvaluationBatch) {
+        writing.say("val_set_size", Some("0.05".to_owned()), &[]);
+        writing.say("eval_batch_size", Some(batch.to_string()), &[FieldId::EvaluationBatch]);
+    }
+}
+
+/// Plugins that put kernels in.
+fn kernels(writing: &mut Writing<'_>) {
+    let liger = word(writing.scenario, FieldId::Stack) == "liger";
+    let cuts = word(writing.scenario, FieldId::Loss) == "cut";
+    let mut plugins = Vec::new();
+    if liger {
+        plugins.push("axolotl.integrations.liger.LigerPlugin");
+        for key in ["liger_rope", "liger_rms_norm", "liger_glu_activation", "liger_fused_linear_cross_entropy"] {
+            writing.say(key, None, &[FieldId::Stack]);
+        }
+    }
+    if cuts {
+        plugins.push("axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin");
+        writing.is_said(&[FieldId::Loss]);
+    }
+    if !plugins.is_empty() {
+        writing.say("plugins", Some(format!("[{}]", plugins.join(", "))), &[]);
+    }
+}
+
+/// The kind of adapters, their layers, and that no kernels of axolotl's own stand in for them.
+fn adapter_keys(writing: &mut Writing<'_>) {
+    let scenario = writing.scenario;
+    let method = word(scenario, FieldId::Method);
+    if !matches!(method, "lora" | "qlora" | "dora") {
+        return;
+    }
+    writing.say("adapter", Some((if method == "qlora" { "qlora" } else { "lora" }).to_owned()), &[FieldId::Method]);
+    if method == "qlora" {
+        writing.say("load_in_4bit", None, &[]);
+    }
+    if method == "dora" {
+        writing.say("peft_use_dora", None, &[]);
+    }
+    if let Some(names) = layers::names(scenario) {
+        writing.say("lora_target_modules", Some(format!("[{}]", names.join(", "))), &layers::ALL);
+    }
+    if word(scenario, FieldId::AdapterDType) == "weights" {
+        writing.say("peft_autocast_adapter_dtype", Some("false".to_owned()), &[FieldId::AdapterDType]);
+    }
+    if !is_on(scenario, FieldId::DoubleQuant) {
+        writing.say("bnb_config_kwargs", Some("{bnb_4bit_use_double_quant: false}".to_owned()), &[FieldId::DoubleQuant]);
+    }
+    for key in ["lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel"] {
+        writing.say(key, Some("false".to_owned()), &[]);
+    }
+}

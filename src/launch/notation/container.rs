@@ -1,0 +1,75 @@
+//! `docker run … IMAGE …`: the program inside a container.
+
+use super::{Given, Word};
+
+/// Flags of `docker run` and `podman run` that stand for themselves.
+const ALONE: [&str; 14] = [
+    "rm",
+    "init",
+    "privileged",
+    "detach",
+    "interactive",
+    "tty",
+    "read-only",
+    "publish-all",
+    "no-healthcheck",
+    "oom-kill-disable",
+    "sig-proxy",
+    "quiet",
+    "disable-content-trust",
+    "replace",
+];
+
+/// Letters of flags that stand for themselves, such as `-it`.
+const LETTERS: &str = "ditPq";
+
+/// Images that start a server of that name: the words behind them are its arguments.
+const SERVERS: [&str; 3] = ["vllm-openai", "vllm-openai-rocm", "llama.cpp"];
+
+/// Whether the words start a container.
+pub(super) fn is_start(words: &[Word]) -> bool {
+    let word = |at: usize| words.get(at).map_or("", |word: &Word| word.text.as_str());
+    let at = usize::from(word(0) == "sudo");
+    matches!(super::invocation::base_name(word(at)), "docker" | "podman" | "nerdctl") && word(at + 1) == "run"
+}
+
+/// Leaves the program inside with its arguments, and returns the variables that are set for it. An image that starts a server stands for it.
+pub(super) fn inside(words: &mut Vec<Word>) -> Vec<Given> {
+    let begin = words.iter().position(|word| word.text == "run").map_or(words.len(), |at| at + 1);
+    words.drain(..begin);
+    let mut set = Vec::new();
+    let mut entry = None;
+    while let Some(flag) = words.first().filter(|word| word.text.starts_with('-') && word.text.len() > 1) {
+        let place = flag.place;
+        let (name, value) = match flag.text.split_once('=') {
+            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+            None => (flag.text.clone(), None),
+        };
+        words.remove(0);
+        let short = name.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        let is_alone = ALONE.contains(&name.trim_start_matches('-'))
+            || short.is_some_and(|letters| letters.chars().all(|letter| LETTERS.contains(letter)));
+        let value = match value {
+            Some(value) => value,
+            None if is_alone || words.is_empty() => continue,
+            None => words.remove(0).text,
+        };
+        match name.as_str() {
+            "-e" | "--env" => set.extend(value.split_once('=').map(|(name, value)| Given::new(name, value, place))),
+            "--entrypoint" => entry = Some(Word { text: value, place }),
+            _ => {}
+        }
+    }
+    let server = words.first().and_then(|image| {
+        let last = super::invocation::base_name(&image.text);
+        let name = last.split([':', '@']).next().unwrap_or(last);
+        SERVERS.iter().find(|server| **server == name).map(|server| Word { text: (*server).to_owned(), place: image.place })
+    });
+    if !words.is_empty() {
+        words.remove(0);
+    }
+    if let Some(program) = entry.or(server) {
+        words.insert(0, program);
+    }
+    set
+}
