@@ -71,6 +71,11 @@ impl<'a> Writing<'a> {
         )
     }
 
+    /// Something of the scenario that the tool has no word for, as a sentence.
+    pub fn lacks(&mut self, sentence: &str) {
+        self.missing.push(sentence.to_owned());
+    }
+
     /// Whether an input differs from the tool's own default.
     pub fn differs(&self, id: FieldId) -> bool {
         self.scenario.get(id) != self.defaults.get(id)
@@ -134,11 +139,11 @@ impl<'a> Writing<'a> {
         self.scenario.mode() == Mode::Serve
     }
 
-    /// The settings as flags of a command line: ` --key value`, one a line.
+    /// The settings as flags of a command line: ` --key value`, one a line. A value's words on lines of their own are words of their own.
     pub fn as_flags(&self) -> String {
         let flag = |item: &Item| {
             let dashes = if item.key.len() == 1 { "-" } else { "--" };
-            let value = item.value.as_ref().map_or_else(String::new, |value| format!(" {}", quoted(value)));
+            let value = item.value.as_ref().map_or_else(String::new, |value| value.split('\n').map(|word| format!(" {}", quoted(word))).collect());
             format!(" \\\n    {dashes}{}{value}", item.key)
         };
         self.items.iter().map(flag).collect()

@@ -111,54 +111,16 @@ const NOT_MODELLED: &[Flag] = &[
     Flag::not_modelled(&["model.*"], "This argument of the model is not read here."),
 ];
 
-/// Keys that change no tensor.
+/// Keys that change no tensor, and torchrun's flags, which stand before the recipe.
 const QUIET: &[Flag] = &[
-    Flag::no_effect(&[
-        "tokenizer.*",
-        "checkpointer.*",
-        "dataset.*",
-        "dataset",
-        "datasets",
-        "dataset_val.*",
-        "dataloader.*",
-        "collate_fn",
-        "metric_logger.*",
-        "profiler.*",
-        "lr_scheduler.*",
-        "optimizer.*",
-        "loss.*",
-        "output_dir",
-        "resume_from_checkpoint",
-        "save_adapter_weights_only",
-        "enable_async_checkpointing",
-        "seed",
-        "shuffle",
-        "epochs",
-        "max_steps_per_epoch",
-        "clip_grad_norm",
-        "device",
-        "log_every_n_steps",
-        "log_peak_memory_stats",
-        "log_level",
-        "low_cpu_ram",
-        "cudnn_deterministic_mode",
-        "run_val_every_n_steps",
-        "batch_size_val",
-        "base_model",
-        "model_dir",
-        "teacher_checkpointer.*",
-    ]),
-    // Flags of torchrun, which stand before the recipe.
-    Flag::no_effect(&[
-        "nproc_per_node",
-        "nnodes",
-        "rdzv_endpoint",
-        "rdzv_backend",
-        "rdzv_id",
-        "node_rank",
-        "master_port",
-        "standalone",
-    ]),
+    Flag::no_effect(&["tokenizer.*", "checkpointer.*", "dataset.*", "dataset", "datasets", "dataset_val.*", "dataloader.*"]),
+    Flag::no_effect(&["collate_fn", "metric_logger.*", "profiler.*", "lr_scheduler.*", "optimizer.*", "loss.*", "output_dir"]),
+    Flag::no_effect(&["resume_from_checkpoint", "save_adapter_weights_only", "enable_async_checkpointing", "seed", "shuffle"]),
+    Flag::no_effect(&["epochs", "max_steps_per_epoch", "clip_grad_norm", "device", "log_every_n_steps"]),
+    Flag::no_effect(&["log_peak_memory_stats", "log_level", "low_cpu_ram", "cudnn_deterministic_mode"]),
+    Flag::no_effect(&["run_val_every_n_steps", "batch_size_val", "base_model", "model_dir", "teacher_checkpointer.*"]),
+    Flag::no_effect(&["nproc_per_node", "nnodes", "rdzv_endpoint", "rdzv_backend", "rdzv_id", "node_rank", "master_port"]),
+    Flag::no_effect(&["standalone"]),
 ];
 
 /// Builders of models by their name without `lora_` before it, with the repository whose weights they take.

@@ -1,122 +1,161 @@
-//! vLLM: `vllm serve MODEL …`, its module for servers, and `LLM(model=…)` in Python.
+//! vLLM: `vllm serve MODEL …`, its module for servers and its image, `LLM(model=…)` in Python, and the file behind `--config`.
+
+use serde_json::Value as Json;
 
 use super::{FormatSpec, Role};
-use crate::launch::{Effect, Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing};
-use crate::scenario::{FieldId, Value};
+use crate::launch::shared::serving;
+use crate::launch::shared::vllm_flags::{INPUTS, NOT_MODELLED, weights, words_for};
+use crate::launch::shared::vllm_quiet::QUIET;
+use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
+use crate::scenario::{FieldId, Scenario, Value};
 
 pub(super) const FORMAT: FormatSpec = FormatSpec {
     key: "vllm",
     label: "vLLM",
-    version: "vLLM 0.11.0",
-    source: "https://github.com/vllm-project/vllm/blob/v0.11.0/vllm/engine/arg_utils.py",
+    version: "vLLM 0.33.0",
+    source: "https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/engine/arg_utils.py",
     place: 0,
     role: Role::Whole,
     open,
-    flags: &[FLAGS],
+    flags: TABLES,
     begin,
     end,
     write: Some(write),
-    further: &[FieldId::Model, FieldId::Gpus],
+    further: &[FieldId::Model, FieldId::Gpus, FieldId::WeightDType, FieldId::ContextLength, FieldId::PrefillChunkSize],
 };
 
-/// Number formats of vLLM and ours.
-const CACHE: &[(&str, &str)] =
-    &[("auto", "bf16"), ("fp8", "fp8"), ("fp8_e4m3", "fp8"), ("fp8_e5m2", "fp8"), ("bfloat16", "bf16")];
+const TABLES: &[&[Flag]] = &[INPUTS, FILE, NOT_MODELLED, QUIET];
 
-const FLAGS: &[Flag] = &[
-    Flag::by(&["model"], |reading, given| {
-        reading.model(given);
-        Ok(())
-    }),
-    Flag::by(&[""], |reading, given| {
-        reading.model(given);
-        Ok(())
-    }),
-    Flag::sets(&["tensor-parallel-size", "tp"], FieldId::TensorParallel),
-    Flag::sets(&["pipeline-parallel-size", "pp"], FieldId::PipelineParallel),
-    Flag::together(&["data-parallel-size", "dp"]),
-    Flag::by(&["max-model-len"], |reading, given| length(reading, given, FieldId::ContextLength)),
-    Flag::by(&["max-num-batched-tokens"], |reading, given| length(reading, given, FieldId::PrefillChunkSize)),
-    Flag::sets(&["max-num-seqs"], FieldId::ConcurrentSequences),
-    Flag::sets(&["gpu-memory-utilization"], FieldId::MemoryUtilization),
-    Flag::sets(&["block-size"], FieldId::BlockSize),
-    Flag::words(&["kv-cache-dtype"], FieldId::KvCacheDType, CACHE),
-    Flag::switch(&["enable-expert-parallel", "ep"], FieldId::WholeExperts),
-    Flag::not_modelled(&["speculative-config"], "A draft model's weights and cache come on top."),
-    Flag::not_modelled(&["enable-lora"], "Slots for adapters come on top.").alone(),
-    Flag::no_effect(&["host"]),
-    Flag::no_effect(&["port"]),
-    Flag { names: &["served-model-name"], takes: Takes::Many, effect: Effect::NoEffect },
+/// The file with further arguments.
+const FILE: &[Flag] = &[Flag::by(&["config"], config)];
+
+/// Marks a server that is made in Python, whose defaults are larger.
+const OFFLINE: &str = "LLM";
+
+/// Keys that tell a file behind `--config` from files of other tools.
+const KEYS: [&str; 6] = [
+    "gpu-memory-utilization",
+    "gpu_memory_utilization",
+    "max-model-len",
+    "max_model_len",
+    "max-num-batched-tokens",
+    "max_num_batched_tokens",
 ];
 
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
-    let served = text.invocations().iter().find_map(|run| {
+    let command = text.invocations().iter().find_map(|run| {
         let skip = if run.starts("vllm", &["serve"]) {
             1
-        } else if run.program.starts_with("vllm.entrypoints") {
+        } else if run.program.starts_with("vllm.entrypoints") || run.program == "vllm-openai" {
             0
         } else {
             return None;
         };
-        Some(Ok(run.stated(skip, &[FLAGS])))
+        Some(run.stated(skip, TABLES))
     });
-    served.or_else(|| {
-        let call = text.calls().iter().find(|call| call.name == "LLM" || call.name.ends_with(".LLM"))?;
-        Some(Ok(Stated::of(call.arguments.clone())))
-    })
+    let call = || {
+        let names = ["LLM", "EngineArgs", "AsyncEngineArgs"];
+        let is_other = text.raw.contains("tensorrt_llm");
+        let calls = text.calls().iter().filter(|_| !is_other);
+        let is = |name: &str| names.contains(&name.rsplit('.').next().unwrap_or(name));
+        let call = calls.filter(|call| is(&call.name)).max_by_key(|call| call.arguments.len())?;
+        let mark = Given::new(OFFLINE, true, call.place);
+        Some(Stated { launcher: vec![mark], ..Stated::of(call.arguments.clone()) })
+    };
+    let stated = command.or_else(call).map(|stated| Stated { given: without_dots(stated.given), ..stated });
+    stated.map(Ok).or_else(|| file(text))
+}
+
+/// The file behind `--config`: arguments by their long names.
+fn file(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
+    let keys = text.keys_with(&KEYS)?;
+    Some(keys.map(|given| Stated::of(without_dots(given))))
+}
+
+/// `--compilation-config.mode 3` is a key of the object behind `--compilation-config`, and `-O3` is `-O 3`.
+fn without_dots(given: Vec<Given>) -> Vec<Given> {
+    let is_known = |name: &str| TABLES.iter().copied().flatten().any(|flag| flag.is_called(name));
+    let plain = |given: Given| {
+        if let Some(level) = given.key.strip_prefix('O').filter(|level| level.len() == 1 && given.is_on() == Some(true)) {
+            return Given::new("optimization-level", level, given.place);
+        }
+        match given.key.split_once('.').filter(|(name, _)| is_known(name)) {
+            Some((name, rest)) => {
+                let object = Json::Object([(rest.to_owned(), given.value.clone())].into_iter().collect());
+                Given { key: name.to_owned(), value: object, place: given.place }
+            }
+            None => given,
+        }
+    };
+    given.into_iter().map(plain).collect()
+}
+
+fn config(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
+    reading.beneath(given, file)
+}
+
+/// Tokens of a step and requests at a time that vLLM takes where nothing is said, by the accelerator (`get_batch_defaults`).
+fn batch_defaults(scenario: &Scenario, is_offline: bool) -> (u64, u64) {
+    let memory = serving::gibibytes(scenario);
+    let is_small = serving::is_accelerator(scenario, "a100") || serving::is_accelerator(scenario, "gb10");
+    match (memory, is_offline) {
+        (160.0.., _) => (16_384, 1_024),
+        (70.0.., true) if !is_small => (16_384, 1_024),
+        (70.0.., false) if !is_small => (8_192, 1_024),
+        (_, true) => (8_192, 256),
+        (_, false) => (2_048, 256),
+    }
 }
 
 fn begin(reading: &mut Reading<'_>) {
-    reading.scenario.set(FieldId::Mode, Value::Choice("serve"));
-    reading.default("engine", FieldId::Server, Value::Choice("vllm"));
-    reading.default("tensor-parallel-size", FieldId::TensorParallel, Value::Integer(1));
-    reading.default("pipeline-parallel-size", FieldId::PipelineParallel, Value::Integer(1));
-    reading.default("gpu-memory-utilization", FieldId::MemoryUtilization, Value::Decimal(0.9));
-}
-
-/// A length: `8192`, `8k` (8,000) and `8K` (8,192), as vLLM's `human_readable_int` reads them.
-fn length(reading: &mut Reading<'_>, given: &Given, field: FieldId) -> Result<(), String> {
-    let text = given.text();
-    let (digits, factor) = match text.char_indices().last() {
-        Some((at, 'k')) => (text.get(..at), 1_000.0),
-        Some((at, 'K')) => (text.get(..at), 1_024.0),
-        Some((at, 'm')) => (text.get(..at), 1e6),
-        Some((at, 'M')) => (text.get(..at), 1_048_576.0),
-        _ => (Some(text.as_str()), 1.0),
-    };
-    let number = Given { value: digits.unwrap_or_default().into(), ..given.clone() }.number()?;
-    let whole = Given { value: (number * factor).round().into(), ..given.clone() }.whole()?;
-    reading.read(given, field, Value::Integer(whole));
-    Ok(())
+    serving::begin(reading, "vllm", "tensor-parallel-size", "pipeline-parallel-size");
+    // `CacheConfig.gpu_memory_utilization`; 0.9 until 0.20.
+    reading.default("gpu-memory-utilization", FieldId::MemoryUtilization, Value::Decimal(0.92));
+    let is_offline = reading.launcher(&[OFFLINE]).is_some();
+    let (tokens, _) = batch_defaults(&reading.scenario, is_offline);
+    reading.default("max-num-batched-tokens", FieldId::PrefillChunkSize, Value::Integer(tokens));
 }
 
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
-    let replicas = reading.stated(&["data-parallel-size", "dp"]).cloned();
-    let whole =
-        |given: &Given| given.whole().map_err(|why| LaunchError::Value { flag: given.key.clone(), place: given.place, why });
-    let replicas_count = replicas.as_ref().map_or(Ok(1), whole)?;
-    let degree = |id| match reading.scenario.get(id) {
-        Value::Integer(degree) => degree,
-        _ => 1,
-    };
-    let gpus = degree(FieldId::TensorParallel).saturating_mul(degree(FieldId::PipelineParallel)).saturating_mul(replicas_count);
-    reading.follows("GPUs", FieldId::Gpus, Value::Integer(gpus), "Tensor × pipeline × data parallel.");
+    let replicas = serving::stated_whole(reading, &["data-parallel-size", "dp"])?.unwrap_or(1);
+    serving::gpus(reading, replicas);
+    let name = reading.stated(&["model", "model-tag", ""]).cloned();
+    weights(reading, name.as_ref());
+    serving::longest_context(reading, "max-model-len", &["max-model-len"]);
+    serving::one_request(reading, "max-num-seqs", &["max-num-seqs"]);
+    shorter_steps(reading);
+    let experts = reading.stated(&["enable-expert-parallel", "ep"]).filter(|given| given.is_on() == Some(true)).cloned();
+    if let Some(given) = experts.filter(|_| replicas > 1) {
+        reading.not_modelled(&given, "With data parallel the experts of all replicas are shared out, so that each holds fewer.");
+    }
     Ok(())
+}
+
+/// A step holds no more tokens than all requests together have, where its size is not stated.
+fn shorter_steps(reading: &mut Reading<'_>) {
+    if reading.stated(&["max-num-batched-tokens"]).is_some() {
+        return;
+    }
+    let is_offline = reading.launcher(&[OFFLINE]).is_some();
+    let (tokens, requests) = batch_defaults(&reading.scenario, is_offline);
+    let requests = match reading.stated(&["max-num-seqs"]) {
+        Some(_) => serving::whole(&reading.scenario, FieldId::ConcurrentSequences),
+        None => requests,
+    };
+    let most = requests.saturating_mul(serving::whole(&reading.scenario, FieldId::ContextLength));
+    if most < tokens {
+        let why = "All requests together have no more tokens.";
+        reading.follows("max-num-batched-tokens", FieldId::PrefillChunkSize, Value::Integer(most), why);
+    }
 }
 
 fn write(writing: &mut Writing<'_>) -> String {
     let model = writing.model();
-    let whole = |id| match writing.scenario.get(id) {
-        Value::Integer(number) => number,
-        _ => 1,
-    };
-    let each = whole(FieldId::TensorParallel).saturating_mul(whole(FieldId::PipelineParallel)).max(1);
-    let (gpus, context, chunk) = (whole(FieldId::Gpus), whole(FieldId::ContextLength), whole(FieldId::PrefillChunkSize));
-    writing.is_said(&[FieldId::Server, FieldId::Gpus]);
-    writing.say("max-model-len", Some(context.to_string()), &[FieldId::ContextLength]);
-    writing.say("max-num-batched-tokens", Some(chunk.to_string()), &[FieldId::PrefillChunkSize]);
-    if gpus / each > 1 {
-        writing.say("data-parallel-size", Some((gpus / each).to_string()), &[FieldId::Gpus]);
+    serving::say_replicas(writing, "data-parallel-size");
+    serving::say_whole(writing, "max-model-len", FieldId::ContextLength);
+    serving::say_whole(writing, "max-num-batched-tokens", FieldId::PrefillChunkSize);
+    if let Some((key, value)) = serving::other_weights(writing, words_for) {
+        writing.say(key, Some(value.to_owned()), &[FieldId::WeightDType]);
     }
     writing.table();
     format!("vllm serve {model}{}\n", writing.as_flags())

@@ -1,4 +1,18 @@
-//! Tables of flags, and readings of values, that several formats share.
+//! What several formats have in common: tables of flags, and how servers say the same things.
 
-pub mod layers;
-pub mod read;
+pub(super) mod axolotl_flags;
+pub(super) mod layers;
+pub(super) mod llama_cpp_flags;
+pub(super) mod megatron;
+pub(super) mod megatron_flags;
+pub(super) mod megatron_model;
+pub(super) mod megatron_quiet;
+pub(super) mod megatron_swift_flags;
+pub(super) mod read;
+pub(super) mod serving;
+pub(super) mod sglang_flags;
+pub(super) mod sglang_quiet;
+pub(super) mod tensorrt_llm_flags;
+pub(super) mod vllm_flags;
+pub(super) mod vllm_quiet;
+pub(super) mod weights;

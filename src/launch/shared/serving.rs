@@ -1,0 +1,158 @@
+//! What servers say alike: degrees, lengths, and the format of their weights.
+
+use super::weights;
+use crate::launch::{Given, LaunchError, Reading, Way, Writing};
+use crate::scenario::{FieldId, Mode, Scenario, Value, parse};
+
+/// An input that is a whole number; 1 where it is none.
+pub fn whole(scenario: &Scenario, id: FieldId) -> u64 {
+    match scenario.get(id) {
+        Value::Integer(number) => number,
+        _ => 1,
+    }
+}
+
+/// The first of those flags that is stated, as a whole number; a variable that nobody sets counts as not stated.
+///
+/// # Errors
+/// [`LaunchError`] where its value is none.
+pub fn stated_whole(reading: &Reading<'_>, names: &[&str]) -> Result<Option<u64>, LaunchError> {
+    let Some(given) = reading.stated(names).filter(|given| !given.is_unknown()) else { return Ok(None) };
+    let error = |why| LaunchError::Value { flag: given.key.clone(), place: given.place, why };
+    given.whole().map(Some).map_err(error)
+}
+
+/// Begins a server: its rule, and degrees of 1.
+pub fn begin(reading: &mut Reading<'_>, engine: &'static str, tensor: &str, pipeline: &str) {
+    reading.scenario.set(FieldId::Mode, Value::choice(Mode::Serve));
+    reading.scenario.set(FieldId::Server, Value::Choice(engine));
+    reading.scenario.set(FieldId::Gpus, Value::Integer(1));
+    reading.default(tensor, FieldId::TensorParallel, Value::Integer(1));
+    reading.default(pipeline, FieldId::PipelineParallel, Value::Integer(1));
+    // A server starts where one request of the whole length fits, and lets those wait that find no room.
+    reading.scenario.set(FieldId::ConcurrentSequences, Value::Integer(1));
+}
+
+/// One request counts where no number is stated, because servers let those wait that find no room.
+pub fn one_request(reading: &mut Reading<'_>, flag: &str, names: &[&str]) {
+    if reading.stated(names).is_none_or(Given::is_unknown) {
+        let why = "It starts where one of the whole length fits, and lets those wait that find no room.";
+        reading.follows(flag, FieldId::ConcurrentSequences, Value::Integer(1), why);
+    }
+}
+
+/// GPUs are tensor × pipeline ranks, for each replica.
+pub fn gpus(reading: &mut Reading<'_>, replicas: u64) {
+    let each = whole(&reading.scenario, FieldId::TensorParallel);
+    let gpus = each.saturating_mul(whole(&reading.scenario, FieldId::PipelineParallel)).saturating_mul(replicas.max(1));
+    reading.follows("GPUs", FieldId::Gpus, Value::Integer(gpus), "Tensor × pipeline × data parallel.");
+}
+
+/// Replicas that a scenario has.
+pub fn replicas(scenario: &Scenario) -> u64 {
+    let each = whole(scenario, FieldId::TensorParallel).saturating_mul(whole(scenario, FieldId::PipelineParallel));
+    whole(scenario, FieldId::Gpus) / each.max(1)
+}
+
+/// The context is the longest sequence of the model, where the text states none.
+pub fn longest_context(reading: &mut Reading<'_>, flag: &str, names: &[&str]) {
+    let given = reading.stated(names).filter(|given| !given.is_unknown());
+    if given.is_some_and(|given| !matches!(given.text().as_str(), "0" | "-1" | "auto")) {
+        return;
+    }
+    if let Value::Integer(longest) = reading.scenario.get(FieldId::MaxPositionEmbeddings)
+        && longest > 0
+    {
+        reading.follows(flag, FieldId::ContextLength, Value::Integer(longest), "The longest sequence of the model.");
+    }
+}
+
+/// Takes the weights' format that the model's name tells, or that it is published in.
+pub fn weights_of_model(reading: &mut Reading<'_>, given: Option<&Given>) {
+    let told = given.filter(|given| !given.is_unknown()).and_then(|given| weights::of_name(&given.text()));
+    match (told, given) {
+        (Some(Ok((word, why))), Some(given)) => set_weights(reading, given, word, why),
+        (Some(Err(part)), Some(given)) => {
+            let given = given.clone();
+            reading.not_modelled(&given, &format!("Weights in {part}, as the name tells, are not modelled."));
+        }
+        _ => {
+            let row = reading.scenario.model().filter(|_| !reading.scenario.is_pasted() && given.is_some());
+            if let Some(format) = row.and_then(weights::as_published) {
+                reading.follows("weights", FieldId::WeightDType, Value::choice(format), "The model is published in it.");
+            }
+        }
+    }
+}
+
+/// Sets the weights' format to one of our words.
+pub fn set_weights(reading: &mut Reading<'_>, given: &Given, word: &str, why: &str) {
+    let given = given.clone();
+    match parse(FieldId::WeightDType, word) {
+        Ok(value) => reading.derive(&given, FieldId::WeightDType, value, why),
+        Err(why) => reading.tell(&given, Way::NotModelled, why),
+    }
+}
+
+/// Memory of the scenario's accelerator, GiB; 0 where it is not known.
+pub fn gibibytes(scenario: &Scenario) -> f64 {
+    match scenario.get(FieldId::AcceleratorMemory) {
+        Value::Decimal(memory) => memory,
+        _ => 0.0,
+    }
+}
+
+/// Mebibytes of it.
+pub fn mebibytes(scenario: &Scenario) -> f64 {
+    gibibytes(scenario) * 1024.0
+}
+
+/// Whether the scenario's accelerator is one whose row begins so.
+pub fn is_accelerator(scenario: &Scenario, start: &str) -> bool {
+    scenario.accelerator().is_some_and(|row| row.id.starts_with(start))
+}
+
+/// Says the number of replicas, if there are several.
+pub fn say_replicas(writing: &mut Writing<'_>, key: &str) {
+    let replicas = replicas(writing.scenario);
+    if replicas > 1 {
+        writing.say(key, Some(replicas.to_string()), &[]);
+    }
+    writing.is_said(&[FieldId::Server, FieldId::Gpus]);
+}
+
+/// Says a whole number.
+pub fn say_whole(writing: &mut Writing<'_>, key: &str, id: FieldId) {
+    let number = whole(writing.scenario, id);
+    writing.say(key, Some(number.to_string()), &[id]);
+}
+
+/// The words of a server for the format of the weights, where it is not the model's own. A model that is published in few bits has its format
+/// in its files, which no flag changes.
+pub fn other_weights(
+    writing: &mut Writing<'_>,
+    words: fn(&str) -> Option<(&'static str, &'static str)>,
+) -> Option<(&'static str, &'static str)> {
+    let Value::Choice(format) = writing.scenario.get(FieldId::WeightDType) else { return None };
+    if writing.scenario.start(FieldId::WeightDType) == Value::Choice(format) {
+        writing.is_said(&[FieldId::WeightDType]);
+        return None;
+    }
+    let row = writing.scenario.model();
+    words(format).filter(|_| row.is_none_or(|row| weights::as_published(row).is_none()))
+}
+
+/// Ranks hold whole experts where there are as many expert ranks as tensor ranks.
+///
+/// # Errors
+/// [`LaunchError`] where the flag's value is no whole number.
+pub fn whole_experts(reading: &mut Reading<'_>, names: &[&str]) -> Result<(), LaunchError> {
+    let (Some(size), Some(given)) = (stated_whole(reading, names)?, reading.stated(names).cloned()) else { return Ok(()) };
+    let ranks = whole(&reading.scenario, FieldId::TensorParallel);
+    if size == 1 || size == ranks {
+        reading.read(&given, FieldId::WholeExperts, Value::Flag(size > 1));
+    } else {
+        reading.not_modelled(&given, "Experts are split over another number of ranks than attention.");
+    }
+    Ok(())
+}
