@@ -143,7 +143,10 @@ impl<'a> Writing<'a> {
     pub fn as_flags(&self) -> String {
         let flag = |item: &Item| {
             let dashes = if item.key.len() == 1 { "-" } else { "--" };
-            let value = item.value.as_ref().map_or_else(String::new, |value| value.split('\n').map(|word| format!(" {}", quoted(word))).collect());
+            let value = item
+                .value
+                .as_ref()
+                .map_or_else(String::new, |value| value.split('\n').map(|word| format!(" {}", quoted(word))).collect());
             format!(" \\\n    {dashes}{}{value}", item.key)
         };
         self.items.iter().map(flag).collect()
@@ -181,6 +184,26 @@ impl<'a> Writing<'a> {
             }
         }
         text
+    }
+
+    /// The settings as TOML, with those that share a name before their last dot under it.
+    pub fn as_toml(&self) -> String {
+        let mut tables: Vec<(&str, String)> = vec![("", String::new())];
+        for item in &self.items {
+            let (table, key) = item.key.rsplit_once('.').unwrap_or(("", &item.key));
+            let value = item.value.as_deref().unwrap_or("true");
+            let is_plain = value.parse::<f64>().is_ok() || matches!(value, "true" | "false") || value.starts_with('[');
+            let value = if is_plain { value.to_owned() } else { format!("{value:?}") };
+            let at = tables.iter().position(|(name, _)| *name == table).unwrap_or_else(|| {
+                tables.push((table, String::new()));
+                tables.len() - 1
+            });
+            if let Some((_, lines)) = tables.get_mut(at) {
+                lines.push_str(&format!("{key} = {value}\n"));
+            }
+        }
+        let heading = |name: &str| if name.is_empty() { String::new() } else { format!("[{name}]\n") };
+        tables.iter().map(|(name, lines)| format!("{}{lines}", heading(name))).collect()
     }
 }
 

@@ -84,7 +84,10 @@ const MODEL: &[Flag] = &[
     Flag::not_modelled(&["window-size", "window-attn-skip-freq", "no-rope-freq"], "Attention windows are not read from here."),
     Flag::not_modelled(&["spec"], "A layer specification of its own is not known here.").taking(Takes::Many),
     Flag::not_modelled(&["hybrid-layer-pattern", "hybrid-override-pattern"], "Hybrid models are not read from here."),
-    Flag::not_modelled(&["heterogeneous-layers-config-path", "linear-attention-freq"], "Layers of this kind are not read from here."),
+    Flag::not_modelled(
+        &["heterogeneous-layers-config-path", "linear-attention-freq"],
+        "Layers of this kind are not read from here.",
+    ),
     Flag::not_modelled(&["yaml-cfg"], "Arguments in YAML are not read."),
     Flag::not_modelled(&["attention-output-gate", "qk-l2-norm"], "Attention of this kind is not read from here.").alone(),
     Flag::not_modelled(&["apply-residual-connection-post-layernorm"], "Blocks of this kind are not modelled.").alone(),

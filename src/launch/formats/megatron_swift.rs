@@ -54,6 +54,7 @@ const OWN: &[Flag] = &[
         reading.model(given);
         Ok(())
     }),
+    Flag::together(&["load", "mcore_model"]),
     Flag::together(&["verb", "max_length", "packing_length", "packing", "padding_free"]),
     Flag::together(&["target_modules"]).taking(Takes::Many),
     Flag::words(&["tuner_type", "train_type"], FieldId::Method, &[("full", "full"), ("lora", "lora")]),
@@ -105,6 +106,13 @@ fn begin(reading: &mut Reading<'_>) {
 
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     megatron::end(reading, Some(16))?;
+    if reading.stated(&["model"]).is_none()
+        && let Some(given) = reading.stated(&["mcore_model", "load"]).cloned()
+    {
+        // A model in Megatron-Core's format is called as the one it was made of.
+        let name = given.text().trim_end_matches('/').trim_end_matches("-mcore").to_owned();
+        reading.model(&Given { value: name.into(), ..given });
+    }
     adapters(reading);
     let verb = reading.stated(&["verb"]).cloned();
     if let Some(verb) = verb.filter(|verb| verb.text() == "rlhf" && reading.stated(&["rlhf_type"]).is_none()) {

@@ -34,7 +34,11 @@ pub const NOT_MODELLED: &[Flag] = &[
     Flag::not_modelled(&["fsdp_config.*", "fp32_norms"], "FSDP as accelerate starts it is not modelled for axolotl."),
     Flag::not_modelled(&["fsdp_final_state_dict_type"], "FSDP as accelerate starts it is not modelled for axolotl."),
     Flag::not_modelled(&["expert_parallel_size"], "Experts shared out among GPUs are not modelled for the Trainer."),
-    Flag::not_modelled_unless(&["embeddings_skip_upcast"], &["true"], "Embeddings in fp32 under adapters are not modelled for axolotl."),
+    Flag::not_modelled_unless(
+        &["embeddings_skip_upcast"],
+        &["true"],
+        "Embeddings in fp32 under adapters are not modelled for axolotl.",
+    ),
     Flag::not_modelled(&["device_map", "max_memory"], "How weights are spread over devices is not modelled."),
     Flag::not_modelled(&["gpu_memory_limit", "ddp"], "How weights are spread over devices is not modelled."),
     Flag::not_modelled(&["qat.*", "quantization.*", "gptq"], "Weights in this format are not modelled for training."),

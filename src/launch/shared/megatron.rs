@@ -52,7 +52,10 @@ pub fn end(reading: &mut Reading<'_>, batch: Option<u64>) -> Result<(), LaunchEr
 
 fn gradients(reading: &mut Reading<'_>) {
     let in_fp32 = match word(&reading.scenario, FieldId::Precision) {
-        "bf16" => !says(reading, &["grad-reduce-in-bf16"]) && reading.stated(&["main-grads-dtype"]).is_none_or(|given| given.text() == "fp32"),
+        "bf16" => {
+            !says(reading, &["grad-reduce-in-bf16"])
+                && reading.stated(&["main-grads-dtype"]).is_none_or(|given| given.text() == "fp32")
+        }
         "fp16" => says(reading, &["accumulate-allreduce-grads-in-fp32"]),
         _ => false,
     };
@@ -147,7 +150,10 @@ fn loss_and_ends(writing: &mut Writing<'_>, switch: Says) {
         switch(writing, "account-for-embedding-in-pipeline-split", true, &[FieldId::AccountForEnds]);
         switch(writing, "account-for-loss-in-pipeline-split", true, &[]);
     }
-    let stages = [("decoder-first-pipeline-num-layers", FieldId::FirstStageLayers), ("decoder-last-pipeline-num-layers", FieldId::LastStageLayers)];
+    let stages = [
+        ("decoder-first-pipeline-num-layers", FieldId::FirstStageLayers),
+        ("decoder-last-pipeline-num-layers", FieldId::LastStageLayers),
+    ];
     for (key, id) in stages {
         if let Value::Integer(layers) = scenario.get(id) {
             writing.say(key, Some(layers.to_string()), &[id]);

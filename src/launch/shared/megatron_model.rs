@@ -177,10 +177,11 @@ fn experts(reading: &mut Reading<'_>, sizes: &Sizes) -> Result<(), LaunchError> 
 /// Layers with experts: `2` for every second one from the first on, or Python's `([0]*3+[1]*58)`.
 fn layer_set(text: &str, layers: u64) -> Option<LayerSet> {
     const MOST: usize = 1_000;
-    let plain: String = text.chars().filter(|letter| !letter.is_whitespace() && !matches!(letter, '(' | ')' | '"' | '\'')).collect();
+    let plain: String =
+        text.chars().filter(|letter| !letter.is_whitespace() && !matches!(letter, '(' | ')' | '"' | '\'')).collect();
     if let Ok(every) = plain.parse::<u64>() {
         let flags = (0..layers.min(1_000)).map(|layer| layer % every.max(1) == 0);
-        return Some(if every <= 1 { LayerSet::All } else { LayerSet::Listed(flags.collect()) });
+        return Some(if every <= 1 { LayerSet::All } else { LayerSet::Listed(flags.collect::<Vec<_>>().into()) });
     }
     let mut flags = Vec::new();
     for part in plain.split('+') {
@@ -195,7 +196,7 @@ fn layer_set(text: &str, layers: u64) -> Option<LayerSet> {
             flags.extend_from_slice(&bits);
         }
     }
-    Some(if flags.iter().all(|flag| *flag) { LayerSet::All } else { LayerSet::Listed(flags) })
+    Some(if flags.iter().all(|flag| *flag) { LayerSet::All } else { LayerSet::Listed(flags.into()) })
 }
 
 /// Latent attention (`MLATransformerConfig`).
