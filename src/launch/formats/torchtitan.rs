@@ -53,7 +53,13 @@ const RUN: &[Flag] = &[
         reading.scenario.set(FieldId::OffloadOptimizer, on);
         Ok(())
     }),
-    Flag::words(&["training.mixed_precision_reduce"], FieldId::ReduceInFp32, &[]),
+    Flag::by(&["training.mixed_precision_reduce"], |reading, given| {
+        match given.text().as_str() {
+            "float32" => reading.read(given, FieldId::ReduceInFp32, Value::Flag(true)),
+            _ => return Err("takes float32".to_owned()),
+        }
+        Ok(())
+    }),
     Flag::words(&["optimizer.name"], FieldId::Optimizer, &[("AdamW", "adamw"), ("Adam", "adamw")]),
     Flag::words(
         &["optimizer.implementation"],
@@ -86,7 +92,7 @@ const PARALLELISM: &[Flag] = &[
         reading.read(given, FieldId::ReshardAfterForward, Value::Flag(on));
         Ok(())
     }),
-    Flag::words(&["parallelism.pipeline_parallel_schedule"], FieldId::PipelineSchedule, &[("1F1B", "1f1b"), ("GPipe", "gpipe")]),
+    Flag::together(&["parallelism.pipeline_parallel_schedule", "float8.moe_fqns_prototype", "float8.moe_fqns"]),
     Flag::together(&["parallelism.pipeline_parallel_microbatch_size", "parallelism.enable_sequence_parallel"]),
 ];
 
@@ -105,7 +111,6 @@ const NOT_MODELLED: &[Flag] = &[
         &["quantize.grouped_mm.*", "quantize.linear.mx.*", "mx.*"],
         "Experts in float8 and MXFP8 are not modelled.",
     ),
-    Flag::not_modelled(&["float8.moe_fqns_prototype", "float8.moe_fqns"], "Experts in float8 are not modelled."),
     Flag::not_modelled(&["fault_tolerance.enable", "memory_estimation.enable"], "It is not modelled."),
     Flag::not_modelled(&["validation.enable", "validation.enabled"], "Evaluations are not modelled for torchtitan."),
     Flag::not_modelled(&["experimental.custom_import", "experimental.custom_args_module"], "Code of one's own is not known."),
@@ -291,7 +296,12 @@ fn checkpointing(reading: &mut Reading<'_>) {
 
 fn float8(reading: &mut Reading<'_>) {
     let Some(given) = reading.stated(&["model.converters"]).cloned() else { return };
-    for name in given.list() {
+    let names = given.list();
+    let experts = reading.stated(&["float8.moe_fqns_prototype", "float8.moe_fqns"]).cloned();
+    if let Some(experts) = experts.filter(|experts| !names.is_empty() && !experts.list().is_empty()) {
+        reading.not_modelled(&experts, "Experts in float8 are not modelled.");
+    }
+    for name in names {
         if !matches!(name.as_str(), "float8" | "quantize.linear.float8") {
             reading.not_modelled(&given, "This converter of layers is not modelled.");
             continue;
@@ -338,6 +348,13 @@ fn layout(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     reading.scenario.set(FieldId::SequenceParallel, Value::Flag(splits && !off));
     let local = count(reading, &["training.local_batch_size", "training.batch_size"])?.unwrap_or(8).max(1);
     let staged = whole(&reading.scenario, FieldId::PipelineParallel) > 1;
+    if let Some(given) = reading.stated(&["parallelism.pipeline_parallel_schedule"]).cloned().filter(|_| staged) {
+        match given.text().as_str() {
+            "1F1B" => reading.read(&given, FieldId::PipelineSchedule, Value::Choice("1f1b")),
+            "GPipe" => reading.read(&given, FieldId::PipelineSchedule, Value::Choice("gpipe")),
+            _ => reading.not_modelled(&given, "This schedule is not modelled for torchtitan."),
+        }
+    }
     let piece = count(reading, &["parallelism.pipeline_parallel_microbatch_size"])?.unwrap_or(1).max(1);
     let micro = if staged { piece } else { local };
     reading.follows("training.local_batch_size", FieldId::MicroBatchSize, Value::Integer(micro), "");
@@ -389,6 +406,13 @@ fn write(writing: &mut Writing<'_>) -> String {
         writing.is_said(&[FieldId::SequenceParallel]);
     }
     kernels(writing);
+    if let schedule @ ("1f1b" | "gpipe") = word(scenario, FieldId::PipelineSchedule) {
+        let name = if schedule == "gpipe" { "GPipe" } else { "1F1B" };
+        writing.say("parallelism.pipeline_parallel_schedule", Some(name.to_owned()), &[]);
+        if staged || schedule == "1f1b" {
+            writing.is_said(&[FieldId::PipelineSchedule]);
+        }
+    }
     writing.table();
     writing.is_said(&[FieldId::Gpus]);
     if word(scenario, FieldId::Sharding) == "fsdp" {

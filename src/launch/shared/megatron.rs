@@ -21,8 +21,8 @@ pub fn begin(reading: &mut Reading<'_>) {
     }
 }
 
-/// Reads layout, batches and formats of gradients. `accumulates` says that 16-bit gradients add up in fp32 unless the text says otherwise,
-/// as Megatron-LM does for bf16 (`validate_args`).
+/// Reads layout, batches and formats of gradients. `batch` is the tool's own global batch; without one it is that of one micro-batch on every
+/// data-parallel GPU.
 ///
 /// # Errors
 /// [`LaunchError`] for a value that is no whole number.
@@ -32,16 +32,14 @@ pub fn end(reading: &mut Reading<'_>, batch: Option<u64>) -> Result<(), LaunchEr
     loss(reading);
     ends_of_the_pipeline(reading);
     sequence_parallel(reading);
-    let scenario = &reading.scenario;
-    let degrees = [FieldId::TensorParallel, FieldId::PipelineParallel, FieldId::ContextParallel];
-    let model = degrees.into_iter().map(|id| whole(scenario, id)).fold(1_u64, u64::saturating_mul).max(1);
     let world = reading.environment("WORLD_SIZE").filter(|given| !given.is_unknown()).and_then(|given| given.whole().ok());
     let stated = reading.processes().or(world).filter(|gpus| *gpus > 0);
     let how = match stated {
         Some(_) => "As many as the launcher starts.",
-        None => "Tensor × pipeline × context parallel: the text does not say how many GPUs there are.",
+        None => "The fewest that the degrees ask for: the text does not say how many GPUs there are.",
     };
-    let gpus = stated.unwrap_or(model);
+    let (model, fewest) = fewest(reading);
+    let gpus = stated.unwrap_or(fewest);
     reading.follows("GPUs", FieldId::Gpus, Value::Integer(gpus), how);
     let ranks = (gpus / model).max(1);
     let own = whole(&reading.scenario, FieldId::MicroBatchSize).saturating_mul(ranks);
@@ -50,6 +48,25 @@ pub fn end(reading: &mut Reading<'_>, batch: Option<u64>) -> Result<(), LaunchEr
     Ok(())
 }
 
+/// GPUs that share one model's tokens, and the fewest GPUs that all degrees go into: those of experts are taken from the data-parallel ones.
+fn fewest(reading: &Reading<'_>) -> (u64, u64) {
+    let scenario = &reading.scenario;
+    let product = |ids: &[FieldId]| ids.iter().map(|id| whole(scenario, *id)).fold(1_u64, u64::saturating_mul).max(1);
+    let model = product(&[FieldId::TensorParallel, FieldId::PipelineParallel, FieldId::ContextParallel]);
+    let split = match scenario.get(FieldId::ExpertTensorParallel) {
+        Value::Integer(_) => FieldId::ExpertTensorParallel,
+        _ => FieldId::TensorParallel,
+    };
+    let experts = product(&[FieldId::PipelineParallel, FieldId::ExpertParallel, split]);
+    let all = match (experts.is_multiple_of(model), model.is_multiple_of(experts)) {
+        (true, _) => experts,
+        (_, true) => model,
+        _ => model.saturating_mul(experts),
+    };
+    (model, all)
+}
+
+/// bf16 gradients add up in fp32 unless the text says otherwise (`validate_args`).
 fn gradients(reading: &mut Reading<'_>) {
     let in_fp32 = match word(&reading.scenario, FieldId::Precision) {
         "bf16" => {
@@ -99,7 +116,7 @@ fn sequence_parallel(reading: &mut Reading<'_>) {
 /// A switch of the command line, which is said in words that depend on the tool: `--name` or `--no-name`, or `--name true`.
 pub type Says = fn(&mut Writing<'_>, &str, bool, &[FieldId]);
 
-/// Writes the arguments that say several inputs together. `stands` says how the tool writes a switch.
+/// Writes the arguments that say several inputs together. `switch` says how the tool writes one.
 pub fn write(writing: &mut Writing<'_>, switch: Says) {
     let scenario = writing.scenario;
     let all = whole(scenario, FieldId::GlobalBatchSize);

@@ -1,6 +1,7 @@
 //! What several formats have in common: tables of flags, and how servers say the same things.
 
 pub(super) mod axolotl_flags;
+pub(super) mod axolotl_written;
 pub(super) mod layers;
 pub(super) mod llama_cpp_flags;
 pub(super) mod megatron;
