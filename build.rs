@@ -251,6 +251,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "catalog/configs",
         "engines",
         "launch/formats",
+        "launch/logs/programs",
         "models/families",
         "models/projectors",
         "models/towers",

@@ -123,6 +123,6 @@ impl Flag {
 
 /// Whether two names are the same but for `_` and `-`.
 pub fn is_same_name(one: &str, other: &str) -> bool {
-    let letters = |name: &str| name.bytes().map(|byte| if byte == b'_' { b'-' } else { byte }).collect::<Vec<_>>();
-    one.len() == other.len() && letters(one) == letters(other)
+    let letter = |byte: u8| if byte == b'_' { b'-' } else { byte };
+    one.len() == other.len() && one.bytes().zip(other.bytes()).all(|(one, other)| letter(one) == letter(other))
 }

@@ -12,6 +12,7 @@ mod difference;
 mod error;
 mod flag;
 pub mod formats;
+pub mod logs;
 mod model_names;
 pub mod notation;
 mod reading;

@@ -3,7 +3,7 @@
 use crate::catalog::{self, ModelRow};
 
 /// Endings of names that change no shape: what a model was tuned for, who converted it, how its weights are stored.
-const ENDINGS: [&str; 31] = [
+const ENDINGS: [&str; 36] = [
     "-instruct",
     "-chat",
     "-base",
@@ -35,6 +35,11 @@ const ENDINGS: [&str; 31] = [
     "-pretrained",
     "-dynamic",
     "-mxfp4",
+    "-quantized.w8a8",
+    "-quantized.w4a16",
+    "-quantized.w8a16",
+    "-fp8-kv",
+    "-autoround",
 ];
 
 /// The row that goes by a name, and a sentence about how it was found; empty where the catalog has the very name.

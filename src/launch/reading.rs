@@ -1,5 +1,7 @@
 //! What the flags of a text say, collected as a scenario and a report.
 
+use std::collections::BTreeSet;
+
 use super::flag::{Effect, Flag, is_same_name};
 use super::model_names;
 use super::notation::Stated;
@@ -311,7 +313,9 @@ impl<'a> Reading<'a> {
         let mut further = stated.map_err(|error| format!("names a file that cannot be read: {error}"))?.given;
         self.tell(given, Way::Read, "Read from the file beside the command.".to_owned());
         // A file that names a further one is read alone.
-        further.retain(|own| !is_same_name(&own.key, &given.key) && (is_above || self.stated(&[&own.key]).is_none()));
+        let plain = |key: &str| key.replace('_', "-");
+        let stated: BTreeSet<String> = self.stated.given.iter().map(|own| plain(&own.key)).collect();
+        further.retain(|own| !is_same_name(&own.key, &given.key) && (is_above || !stated.contains(&plain(&own.key))));
         for own in &further {
             self.apply(self.format, own).map_err(|error| format!("names a file that cannot be read: {error}"))?;
         }

@@ -26,7 +26,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("explain", &["units", "sources", "sharding", "config", "ops", "estimator", "planner", "methods"]),
     ("scenario", &["units", "engines", "sharding", "stacks", "config", "models", "catalog", "import"]),
     ("checkpoint", &["units", "config", "models", "import", "ops", "estimator", "scenario"]),
-    ("launch", &["units", "engines", "sharding", "stacks", "optimizers", "config", "catalog", "import", "scenario"]),
+    ("launch", &["units", "engines", "sharding", "stacks", "optimizers", "config", "catalog", "import", "scenario", "estimator"]),
     ("charts", &["units", "estimator", "planner"]),
     ("lessons", &["units", "sources", "config", "catalog", "scenario", "estimator", "planner", "methods"]),
 ];
@@ -56,7 +56,7 @@ const NAMES_WITH_OTHER_MEANINGS: &[(&str, &[&str])] = &[
 ];
 
 /// The bibliography names programs as authors; commands and files have words of their own for what the lists hold.
-const MAY_NAME_MEMBERS: &[&str] = &["src/sources/", "src/launch/formats/", "src/launch/shared/"];
+const MAY_NAME_MEMBERS: &[&str] = &["src/sources/", "src/launch/formats/", "src/launch/shared/", "src/launch/logs/programs/"];
 
 /// Crates with the only place that may name them.
 const CRATES: &[(&str, &[&str])] = &[

@@ -79,8 +79,10 @@ mod planner {
 mod launch {
     mod fixtures;
     mod hostile;
+    mod logs;
     mod notation;
     mod round_trip;
+    mod servers;
 }
 
 /// Inputs, links and saved scenarios.

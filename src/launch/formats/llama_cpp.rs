@@ -1,8 +1,8 @@
 //! llama.cpp: `llama-server -m FILE …`, `llama-cli` and `llama-bench`, and its image.
 
 use super::{FormatSpec, Role};
-use crate::launch::shared::llama_cpp_flags::{NOT_MODELLED, QUIET};
 use crate::launch::shared::serving;
+use crate::launch::shared::tables::llama_cpp::{NOT_MODELLED, QUIET};
 use crate::launch::shared::weights::GgufName;
 use crate::launch::{Effect, Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing, model_names};
 use crate::scenario::{FieldId, Value, parse};
@@ -38,7 +38,7 @@ const INPUTS: &[Flag] = &[
     Flag::together(&["c", "ctx-size"]),
     Flag::together(&["np", "parallel"]),
     Flag { names: &["kvu", "kv-unified", "no-kvu", "no-kv-unified"], takes: Takes::Nothing, effect: Effect::Together },
-    Flag::sets(&["ub", "ubatch-size"], FieldId::PrefillChunkSize),
+    Flag::sets(&["ubatch-size", "ub"], FieldId::PrefillChunkSize),
     Flag::together(&["ctk", "cache-type-k"]),
     Flag::together(&["ctv", "cache-type-v"]),
     Flag::together(&["ngl", "gpu-layers", "n-gpu-layers"]),

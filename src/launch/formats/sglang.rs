@@ -2,9 +2,8 @@
 //! `--config`.
 
 use super::{FormatSpec, Role};
-use crate::launch::shared::sglang_flags::NOT_MODELLED;
-use crate::launch::shared::sglang_quiet::QUIET;
-use crate::launch::shared::{serving, vllm_flags};
+use crate::launch::shared::tables::{sglang::NOT_MODELLED, sglang_quiet::QUIET};
+use crate::launch::shared::{serving, vllm_words};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
 use crate::scenario::{FieldId, Value};
 
@@ -149,7 +148,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     serving::gpus(reading, if attention { 1 } else { replicas });
     serving::whole_experts(reading, &["ep-size", "expert-parallel-size", "ep"])?;
     let name = reading.stated(&["model-path", "model", ""]).cloned();
-    vllm_flags::weights(reading, name.as_ref());
+    vllm_words::weights(reading, name.as_ref());
     serving::longest_context(reading, "context-length", &["context-length"]);
     serving::one_request(reading, "max-running-requests", &["max-running-requests"]);
     share(reading);

@@ -2,7 +2,7 @@
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::serving;
-use crate::launch::shared::tensorrt_llm_flags::{NOT_MODELLED, QUIET};
+use crate::launch::shared::tables::tensorrt_llm::{NOT_MODELLED, QUIET};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
 use crate::scenario::{FieldId, Value};
 
@@ -44,7 +44,8 @@ const INPUTS: &[Flag] = &[
 ];
 
 /// Keys that tell the YAML file from files of other tools.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
+    "kv_cache_config.tokens_per_block",
     "kv_cache_config.free_gpu_memory_fraction",
     "kv_cache_config.enable_block_reuse",
     "kv_cache_config.dtype",
@@ -125,7 +126,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     serving::gpus(reading, 1);
     serving::whole_experts(reading, &["ep_size", "moe_expert_parallel_size"])?;
     let name = reading.stated(&["model", ""]).cloned();
-    crate::launch::shared::vllm_flags::weights(reading, name.as_ref());
+    crate::launch::shared::vllm_words::weights(reading, name.as_ref());
     serving::longest_context(reading, "max_seq_len", &["max_seq_len"]);
     serving::one_request(reading, "max_batch_size", &["max_batch_size"]);
     Ok(())

@@ -4,8 +4,8 @@ use serde_json::Value as Json;
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::serving;
-use crate::launch::shared::vllm_flags::{INPUTS, NOT_MODELLED, weights, words_for};
-use crate::launch::shared::vllm_quiet::QUIET;
+use crate::launch::shared::tables::{vllm::NOT_MODELLED, vllm_quiet::QUIET};
+use crate::launch::shared::vllm_words::{INPUTS, weights, words_for};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
 use crate::scenario::{FieldId, Scenario, Value};
 
@@ -59,8 +59,9 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
         let calls = text.calls().iter().filter(|_| !is_other);
         let is = |name: &str| names.contains(&name.rsplit('.').next().unwrap_or(name));
         let call = calls.filter(|call| is(&call.name)).max_by_key(|call| call.arguments.len())?;
-        let mark = Given::new(OFFLINE, true, call.place);
-        Some(Stated { launcher: vec![mark], ..Stated::of(call.arguments.clone()) })
+        let is_offline = call.name.rsplit('.').next() == Some(OFFLINE);
+        let launcher = if is_offline { vec![Given::new(OFFLINE, true, call.place)] } else { Vec::new() };
+        Some(Stated { launcher, ..Stated::of(call.arguments.clone()) })
     };
     let stated = command.or_else(call).map(|stated| Stated { given: without_dots(stated.given), ..stated });
     stated.map(Ok).or_else(|| file(text))
@@ -69,12 +70,24 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
 /// The file behind `--config`: arguments by their long names.
 fn file(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     let keys = text.keys_with(&KEYS)?;
-    Some(keys.map(|given| Stated::of(without_dots(given))))
+    Some(keys.map(|given| Stated::of(without_dots(given).into_iter().map(positive).collect())))
+}
+
+/// In a file `no-enable-prefix-caching: true` is a key, too.
+fn positive(given: Given) -> Given {
+    let name = given.key.strip_prefix("no-").or_else(|| given.key.strip_prefix("no_"));
+    match name.filter(|name| is_known(name) && !is_known(&given.key)).zip(given.is_on()) {
+        Some((name, on)) => Given::new(name, !on, given.place),
+        None => given,
+    }
+}
+
+fn is_known(name: &str) -> bool {
+    TABLES.iter().copied().flatten().any(|flag| flag.is_called(name))
 }
 
 /// `--compilation-config.mode 3` is a key of the object behind `--compilation-config`, and `-O3` is `-O 3`.
 fn without_dots(given: Vec<Given>) -> Vec<Given> {
-    let is_known = |name: &str| TABLES.iter().copied().flatten().any(|flag| flag.is_called(name));
     let plain = |given: Given| {
         if let Some(level) = given.key.strip_prefix('O').filter(|level| level.len() == 1 && given.is_on() == Some(true)) {
             return Given::new("optimization-level", level, given.place);
@@ -151,7 +164,12 @@ fn shorter_steps(reading: &mut Reading<'_>) {
 
 fn write(writing: &mut Writing<'_>) -> String {
     let model = writing.model();
-    serving::say_replicas(writing, "data-parallel-size");
+    // With whole experts vLLM shares those of all replicas out, so that no replica has them to itself.
+    if writing.scenario.get(FieldId::WholeExperts) == Value::Flag(true) && serving::replicas(writing.scenario) > 1 {
+        writing.is_said(&[FieldId::Server]);
+    } else {
+        serving::say_replicas(writing, "data-parallel-size");
+    }
     serving::say_whole(writing, "max-model-len", FieldId::ContextLength);
     serving::say_whole(writing, "max-num-batched-tokens", FieldId::PrefillChunkSize);
     if let Some((key, value)) = serving::other_weights(writing, words_for) {

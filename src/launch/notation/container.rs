@@ -23,9 +23,6 @@ const ALONE: [&str; 14] = [
 /// Letters of flags that stand for themselves, such as `-it`.
 const LETTERS: &str = "ditPq";
 
-/// Images that start a server of that name: the words behind them are its arguments.
-const SERVERS: [&str; 3] = ["vllm-openai", "vllm-openai-rocm", "llama.cpp"];
-
 /// Whether the words start a container.
 pub(super) fn is_start(words: &[Word]) -> bool {
     let word = |at: usize| words.get(at).map_or("", |word: &Word| word.text.as_str());
@@ -33,7 +30,7 @@ pub(super) fn is_start(words: &[Word]) -> bool {
     matches!(super::invocation::base_name(word(at)), "docker" | "podman" | "nerdctl") && word(at + 1) == "run"
 }
 
-/// Leaves the program inside with its arguments, and returns the variables that are set for it. An image that starts a server stands for it.
+/// Leaves the program inside with its arguments, and returns the variables that are set for it.
 pub(super) fn inside(words: &mut Vec<Word>) -> Vec<Given> {
     let begin = words.iter().position(|word| word.text == "run").map_or(words.len(), |at| at + 1);
     words.drain(..begin);
@@ -60,16 +57,20 @@ pub(super) fn inside(words: &mut Vec<Word>) -> Vec<Given> {
             _ => {}
         }
     }
-    let server = words.first().and_then(|image| {
+    let image = if words.is_empty() { None } else { Some(words.remove(0)) };
+    // Arguments alone behind an image are those of the program that it starts by itself, and has its name.
+    let has_program = words.first().is_some_and(|word| !word.text.starts_with('-') && !is_repository(&word.text));
+    let own = image.filter(|_| !has_program).map(|image| {
         let last = super::invocation::base_name(&image.text);
-        let name = last.split([':', '@']).next().unwrap_or(last);
-        SERVERS.iter().find(|server| **server == name).map(|server| Word { text: (*server).to_owned(), place: image.place })
+        Word { text: last.split([':', '@']).next().unwrap_or(last).to_owned(), place: image.place }
     });
-    if !words.is_empty() {
-        words.remove(0);
-    }
-    if let Some(program) = entry.or(server) {
+    if let Some(program) = entry.or(own) {
         words.insert(0, program);
     }
     set
+}
+
+/// Whether a word is `owner/name` and no path of a program.
+fn is_repository(word: &str) -> bool {
+    word.contains('/') && !word.starts_with(['/', '.', '~'])
 }

@@ -56,7 +56,7 @@ const ACCELERATE: [&str; 12] = [
 ];
 
 /// Programs that run what stands behind them and their own flags.
-const RUNNERS: [&str; 12] = [
+const RUNNERS: [&str; 11] = [
     "python",
     "python3",
     "python3.10",
@@ -68,7 +68,6 @@ const RUNNERS: [&str; 12] = [
     "mpirun",
     "numactl",
     "trtllm-llmapi-launch",
-    "stdbuf",
 ];
 
 /// Flags of these that stand for themselves.

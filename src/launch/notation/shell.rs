@@ -166,7 +166,11 @@ impl Reader {
         if let Some(name) = name.filter(|name| !name.is_empty()) {
             let body: String = self.letters.get(begin..end.max(begin)).unwrap_or_default().iter().collect();
             let body = if is_literal { body } else { self.filled(&body) };
-            self.files.push((name, body));
+            let is_further = rest.contains(">>");
+            match self.files.iter_mut().find(|(known, _)| is_further && *known == name) {
+                Some((_, text)) => *text = format!("{text}\n{body}"),
+                None => self.files.push((name, body)),
+            }
         }
     }
 

@@ -1,0 +1,16 @@
+//! llama.cpp's lines, from `llm_load_tensors` of 2024 to `load_tensors` and `llama_kv_cache` of today. Only GPUs count: buffers of the host
+//! are called CPU and CUDA_Host, and have other words before them.
+
+use crate::launch::logs::{Figure, LineSpec, LogSpec};
+
+pub(super) const LOG: LogSpec = LogSpec {
+    engine: "llama-cpp",
+    place: 2,
+    lines: &[
+        LineSpec::mib("load_tensors: ", "@ model buffer size = ", Figure::Weights),
+        LineSpec::mib("load_tensors: ", "@ buffer size = ", Figure::Weights),
+        LineSpec::mib("kv_cache", "@ KV buffer size = ", Figure::Cache),
+        LineSpec::mib("", "@ compute buffer size = ", Figure::Working),
+        LineSpec::count("", "n_ctx = ", Figure::Context),
+    ],
+};

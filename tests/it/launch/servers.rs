@@ -1,0 +1,94 @@
+//! Servers: containers, files that scripts write or name, weights by the model's name, and contexts that are shared out.
+
+use headroom::launch::{Launched, Pasted, Way, read};
+use headroom::scenario::{FieldId, Scenario, Value};
+
+fn said(text: &str) -> Launched {
+    read(&[Pasted { name: "", text }], &Scenario::default()).unwrap_or_else(|error| panic!("{text}\n{error}"))
+}
+
+#[test]
+fn a_container_stands_aside() {
+    let read =
+        said("docker run --gpus all -e HF_TOKEN=x -it -p 1:1 vllm/vllm-openai:v0.11.0 --model Qwen/Qwen2.5-7B-Instruct -tp 2");
+    assert_eq!((read.format.key, read.scenario.get(FieldId::TensorParallel)), ("vllm", Value::Integer(2)));
+    let read = said("docker run --rm vllm/vllm-openai:latest meta-llama/Llama-3.1-8B-Instruct");
+    assert_eq!(read.scenario.model().map(|row| row.id), Some("llama3.1-8b"));
+    let read = said(
+        "docker run --shm-size 32g lmsysorg/sglang:latest python3 -m sglang.launch_server --model deepseek-ai/DeepSeek-V3 --tp 8",
+    );
+    assert_eq!((read.format.key, read.scenario.get(FieldId::Gpus)), ("sglang", Value::Integer(8)));
+}
+
+#[test]
+fn a_file_beneath_counts_where_the_command_is_silent() {
+    let text = "vllm serve Qwen/Qwen2.5-7B-Instruct --config a.yaml --max-model-len 4096";
+    let file = "max-model-len: 8192\nmax-num-batched-tokens: 1024\nno-enable-prefix-caching: true\n";
+    let beside = [Pasted { name: "", text }, Pasted { name: "a.yaml", text: file }];
+    let read = read(&beside, &Scenario::default()).expect("read");
+    assert_eq!(read.scenario.get(FieldId::ContextLength), Value::Integer(4096));
+    assert_eq!(read.scenario.get(FieldId::PrefillChunkSize), Value::Integer(1024));
+    let alone = said(text);
+    assert!(alone.not_counted().any(|row| row.flag == "config"), "the file is not there");
+}
+
+#[test]
+fn a_file_that_the_script_writes_is_read() {
+    let read = said(
+        "F=/tmp/o.yml\ncat << EOF > ${F}\nkv_cache_config:\n  dtype: fp8\nmax_batch_size: 7\nEOF\ntrtllm-serve Qwen/Qwen3-8B --max_batch_size 9 \
+         --extra_llm_api_options $F",
+    );
+    assert_eq!(read.scenario.get(FieldId::KvCacheDType), Value::Choice("fp8"));
+    assert_eq!(read.scenario.get(FieldId::ConcurrentSequences), Value::Integer(7), "the file counts before the command");
+}
+
+#[test]
+fn a_file_that_names_itself_ends() {
+    let text = "vllm serve Qwen/Qwen2.5-7B-Instruct --config a.yaml";
+    let file = "max-model-len: 8192\nconfig: a.yaml\n";
+    let beside = [Pasted { name: "", text }, Pasted { name: "a.yaml", text: file }];
+    assert!(read(&beside, &Scenario::default()).is_ok());
+}
+
+#[test]
+fn names_tell_the_format_of_weights() {
+    let weights = |text: &str| said(text).scenario.get(FieldId::WeightDType);
+    assert_eq!(weights("vllm serve nvidia/Llama-3.3-70B-Instruct-FP8"), Value::Choice("fp8-tensor"));
+    assert_eq!(weights("vllm serve Qwen/Qwen2.5-7B-Instruct-AWQ"), Value::Choice("awq"));
+    assert_eq!(weights("vllm serve openai/gpt-oss-120b"), Value::Choice("mxfp4"));
+    assert_eq!(weights("vllm serve Qwen/Qwen2.5-7B-Instruct --quantization fp8"), Value::Choice("fp8-tensor"));
+    assert_eq!(weights("vllm serve Qwen/Qwen2.5-7B-Instruct --dtype half"), Value::Choice("fp16"));
+    assert_eq!(weights("llama-server -m /m/Meta-Llama-3.1-8B-Instruct-Q5_K_M.gguf"), Value::Choice("q5-k-m"));
+    assert_eq!(weights("llama-server -hf ggml-org/gemma-3-4b-it-GGUF"), Value::Choice("q4-k-m"));
+    let other = said("llama-server -hf unsloth/Qwen3-8B-GGUF:UD-Q4_K_XL");
+    assert_eq!(other.scenario.get(FieldId::WeightDType), Value::Choice("q4-k-m"));
+    assert!(other.not_counted().any(|row| row.way == Way::NotModelled), "another mix is said");
+}
+
+#[test]
+fn slots_of_llama_cpp_share_the_context_out() {
+    let lengths = |text: &str| {
+        let scenario = said(text).scenario;
+        (scenario.get(FieldId::ContextLength), scenario.get(FieldId::ConcurrentSequences))
+    };
+    let model = "llama-server -m Qwen3-8B-Q8_0.gguf -c 32768";
+    assert_eq!(lengths(model), (Value::Integer(32_768), Value::Integer(1)));
+    assert_eq!(lengths(&format!("{model} -np 4")), (Value::Integer(8_192), Value::Integer(4)));
+    assert_eq!(lengths(&format!("{model} -np 4 -kvu")), (Value::Integer(32_768), Value::Integer(1)));
+}
+
+#[test]
+fn layers_in_the_hosts_memory_are_said() {
+    let counted = |layers: &str| {
+        !said(&format!("llama-server -m Qwen3-8B-Q8_0.gguf -ngl {layers}")).not_counted().any(|row| row.flag == "ngl")
+    };
+    assert!(counted("99") && counted("all") && counted("37"));
+    assert!(!counted("20"), "36 layers and the head");
+}
+
+#[test]
+fn a_key_of_an_object_and_a_level_are_their_flags() {
+    let read = said("vllm serve Qwen/Qwen2.5-7B --compilation-config.mode 3 -O1 --no-enable-prefix-caching");
+    let flags: Vec<&str> = read.not_counted().map(|row| row.flag.as_str()).collect();
+    assert_eq!(flags, ["compilation-config", "optimization-level"]);
+}
