@@ -357,12 +357,11 @@ fn write(writing: &mut Writing<'_>) -> String {
     let keys = writing.as_nested_yaml();
     writing.is_said(&[FieldId::Gpus]);
     let kind = if word(scenario, FieldId::Method) == "full" { "full" } else { "lora" };
-    if gpus == 1 && !shards {
+    if matches!(word(scenario, FieldId::Sharding), "none" | "fsdp") {
         writing.is_said(&[FieldId::Sharding]);
-        return keys;
     }
-    if shards {
-        writing.is_said(&[FieldId::Sharding]);
+    if gpus == 1 && !shards {
+        return keys;
     }
     let recipe = if shards { "distributed" } else { "single_device" };
     format!(

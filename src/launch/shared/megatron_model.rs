@@ -126,9 +126,11 @@ fn vocabulary(reading: &mut Reading<'_>, before: &Scenario) -> Result<(), Launch
     const OF_GPT2: u64 = 50_257;
     let stated = count(reading, &["vocab-size"])?.or(count(reading, &["padded-vocab-size"])?);
     let kind = reading.stated(&["tokenizer-type"]).map(Given::text).unwrap_or_default();
+    // `pretrain_gpt.py` takes GPT-2's where nothing is said (`args_defaults`).
+    let is_gpt2 = kind == "GPT2BPETokenizer" || kind.is_empty();
     let of_model = reading.stated(&["tokenizer-model"]).and_then(|given| model_names::row_called(&given.text()));
     let of_model = of_model.map(|(row, _)| row.config.vocab_size);
-    let found = stated.or(of_model).or_else(|| (kind == "GPT2BPETokenizer").then_some(OF_GPT2));
+    let found = stated.or(of_model).or_else(|| is_gpt2.then_some(OF_GPT2));
     if let Some(words) = found {
         let how = if stated.is_some() { "" } else { "The vocabulary of its tokenizer." };
         reading.follows("vocab-size", FieldId::VocabSize, Value::Integer(words.max(1)), how);
