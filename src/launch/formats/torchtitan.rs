@@ -139,10 +139,12 @@ const QUIET: &[Flag] = &[
     Flag::no_effect(&["parallelism.pipeline_parallel_last_stage_less_layers", "parallelism.spmd_backend"]),
 ];
 
-/// Models by their name and flavour, with the repository whose sizes they have.
-const MODELS: [(&str, &str, &str); 18] = [
+/// Models by their name and flavour, with the repositories whose sizes they have.
+const MODELS: [(&str, &str, &str); 20] = [
     ("llama3", "8B", "meta-llama/Llama-3.1-8B"),
+    ("llama3", "8B", "meta-llama/Meta-Llama-3-8B"),
     ("llama3", "70B", "meta-llama/Llama-3.1-70B"),
+    ("llama3", "70B", "meta-llama/Meta-Llama-3-70B"),
     ("llama3", "405B", "meta-llama/Llama-3.1-405B"),
     ("llama3", "1B", "meta-llama/Llama-3.2-1B"),
     ("llama3", "3B", "meta-llama/Llama-3.2-3B"),
@@ -250,7 +252,12 @@ fn model(reading: &mut Reading<'_>) {
     }
     let Some(flavor) = flavor else { return };
     let name = name.map_or_else(|| "llama3".to_owned(), |name| name.text());
-    let found = MODELS.iter().find(|(own, size, _)| *own == name && size.eq_ignore_ascii_case(&flavor.text()));
+    let of_flavor = || MODELS.iter().filter(|(own, size, _)| *own == name && size.eq_ignore_ascii_case(&flavor.text()));
+    // Several models have the same sizes: the folder of the tokenizer says which.
+    let last = |path: &str| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+    let folder = reading.stated(&["model.hf_assets_path"]).map(|given| last(&given.text()));
+    let named = of_flavor().find(|(.., repository)| folder.as_deref() == Some(last(repository).as_str()));
+    let found = named.or_else(|| of_flavor().next());
     let value = found.map_or_else(|| format!("{name} {}", flavor.text()), |(.., repository)| (*repository).to_owned());
     reading.model(&Given { value: value.into(), ..flavor });
 }
@@ -440,9 +447,11 @@ fn name_model(writing: &mut Writing<'_>) {
     let own = catalog::model(&repository).map(|row| row.id);
     let found = MODELS.iter().find(|(.., known)| own.is_some() && catalog::model(known).map(|row| row.id) == own);
     match found {
-        Some((name, flavor, _)) => {
+        Some((name, flavor, known)) => {
             writing.say("model.name", Some((*name).to_owned()), &[]);
             writing.say("model.flavor", Some((*flavor).to_owned()), &[]);
+            let last = known.rsplit('/').next().unwrap_or(known);
+            writing.say("model.hf_assets_path", Some(format!("./assets/hf/{last}")), &[]);
         }
         None => {
             writing.say("model.flavor", Some(repository), &[]);

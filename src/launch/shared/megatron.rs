@@ -121,10 +121,10 @@ pub fn write(writing: &mut Writing<'_>, switch: Says) {
     let scenario = writing.scenario;
     let all = whole(scenario, FieldId::GlobalBatchSize);
     writing.say("global-batch-size", Some(all.to_string()), &[FieldId::GlobalBatchSize]);
-    match word(scenario, FieldId::Precision) {
-        format @ ("bf16" | "fp16") => switch(writing, format, true, &[FieldId::Precision]),
-        "fp32" => writing.is_said(&[FieldId::Precision]),
-        _ => {}
+    if !writing.differs(FieldId::Precision) {
+        writing.is_said(&[FieldId::Precision]);
+    } else if let format @ ("bf16" | "fp16") = word(scenario, FieldId::Precision) {
+        switch(writing, format, true, &[FieldId::Precision]);
     }
     match (word(scenario, FieldId::Precision), word(scenario, FieldId::Gradients)) {
         ("bf16", "as-weights") => switch(writing, "grad-reduce-in-bf16", true, &[FieldId::Gradients]),
@@ -151,7 +151,10 @@ pub fn write(writing: &mut Writing<'_>, switch: Says) {
         }
     }
     modules(writing);
-    writing.is_said(&[FieldId::OptimizerImplementation]);
+    let own = if is_on(scenario, FieldId::TransformerEngine) { "fused" } else { "foreach" };
+    if word(scenario, FieldId::OptimizerImplementation) == own {
+        writing.is_said(&[FieldId::OptimizerImplementation]);
+    }
 }
 
 fn loss_and_ends(writing: &mut Writing<'_>, switch: Says) {

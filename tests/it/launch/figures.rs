@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use headroom::estimator::device_memory;
+use headroom::estimator::{blockers, device_memory};
 use headroom::launch::{Pasted, read};
 use headroom::scenario::Scenario;
 use headroom::units::Bytes;
@@ -29,7 +29,10 @@ fn print_memory_of_published_scripts() {
         let launched = read(&[Pasted { name: "", text: &text }], &Scenario::default()).expect("read");
         let not_counted: Vec<&str> = launched.not_counted().map(|row| row.flag.as_str()).collect();
         let ours = match launched.scenario.resolve() {
-            Ok(job) => device_memory(&job).map_or_else(|why| format!("{why:?}"), |memory| gib(memory.reserved)),
+            Ok(job) => {
+                let found = device_memory(&job).map(|memory| gib(memory.reserved));
+                found.unwrap_or_else(|why| blockers(&job).first().map_or_else(|| format!("{why:?}"), ToString::to_string))
+            }
             Err(errors) => errors.into_iter().map(|error| error.message).collect::<Vec<_>>().join(" "),
         };
         println!("{file}: published {measured}, ours {ours}; not counted: {}", not_counted.join(", "));
