@@ -181,12 +181,11 @@ fn bf16(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
 }
 
 fn checkpointing(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
-    match given.is_on() {
-        Some(on) => reading.read(given, FieldId::Recompute, Value::Choice(if on { "full" } else { "none" })),
-        None => {
-            reading.derive(given, FieldId::Recompute, Value::Choice("full"), "");
-            reading.not_modelled(given, "What waits in the host's memory is not modelled for the Trainer.");
-        }
+    if let Some(on) = given.is_on() {
+        reading.read(given, FieldId::Recompute, Value::Choice(if on { "full" } else { "none" }));
+    } else {
+        reading.derive(given, FieldId::Recompute, Value::Choice("full"), "");
+        reading.not_modelled(given, "What waits in the host's memory is not modelled for the Trainer.");
     }
     Ok(())
 }

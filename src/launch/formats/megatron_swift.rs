@@ -162,10 +162,9 @@ fn write(writing: &mut Writing<'_>) -> String {
         writing.say("packing", Some("true".to_owned()), &[FieldId::Packing]);
     }
     megatron::write(writing, switch);
-    if word(scenario, FieldId::Method) == "lora" {
-        if let Some(names) = layers::names(scenario).map(|names| in_megatron(&names)).filter(|names| !names.is_empty()) {
-            writing.say("target_modules", Some(names.join("\n")), &layers::ALL);
-        }
+    let names = layers::names(scenario).map(|names| in_megatron(&names)).filter(|names| !names.is_empty());
+    if let Some(names) = names.filter(|_| word(scenario, FieldId::Method) == "lora") {
+        writing.say("target_modules", Some(names.join("\n")), &layers::ALL);
     }
     writing.table();
     for item in &mut writing.items {

@@ -237,7 +237,7 @@ fn model(reading: &mut Reading<'_>) {
     let stated = |names: &[&str]| reading.stated(names).cloned();
     let (name, flavor) = (stated(&["model.name"]), stated(&["model.flavor"]));
     let config = stated(&["config"]);
-    if let Some(config) = config.filter(|config| !config.text().ends_with(".toml")) {
+    if let Some(config) = config.filter(|config| !config.text().contains(".toml")) {
         reading.derive(&config, FieldId::Stack, Value::Choice("torchtitan"), "`--config` is torchtitan 0.3's.");
         reading.scenario.set(FieldId::Loss, Value::Choice("torchtitan-chunks"));
         let text = config.text().replace('_', "-").to_ascii_lowercase();
@@ -446,16 +446,13 @@ fn name_model(writing: &mut Writing<'_>) {
     let repository = writing.model();
     let own = catalog::model(&repository).map(|row| row.id);
     let found = MODELS.iter().find(|(.., known)| own.is_some() && catalog::model(known).map(|row| row.id) == own);
-    match found {
-        Some((name, flavor, known)) => {
-            writing.say("model.name", Some((*name).to_owned()), &[]);
-            writing.say("model.flavor", Some((*flavor).to_owned()), &[]);
-            let last = known.rsplit('/').next().unwrap_or(known);
-            writing.say("model.hf_assets_path", Some(format!("./assets/hf/{last}")), &[]);
-        }
-        None => {
-            writing.say("model.flavor", Some(repository), &[]);
-            writing.lacks("torchtitan has no model of these sizes under a name that is known here.");
-        }
+    if let Some((name, flavor, known)) = found {
+        writing.say("model.name", Some((*name).to_owned()), &[]);
+        writing.say("model.flavor", Some((*flavor).to_owned()), &[]);
+        let last = known.rsplit('/').next().unwrap_or(known);
+        writing.say("model.hf_assets_path", Some(format!("./assets/hf/{last}")), &[]);
+    } else {
+        writing.say("model.flavor", Some(repository), &[]);
+        writing.lacks("torchtitan has no model of these sizes under a name that is known here.");
     }
 }

@@ -130,7 +130,7 @@ pub fn write(writing: &mut Writing<'_>, switch: Says) {
         ("bf16", "as-weights") => switch(writing, "grad-reduce-in-bf16", true, &[FieldId::Gradients]),
         ("fp16", "fp32") => switch(writing, "accumulate-allreduce-grads-in-fp32", true, &[FieldId::Gradients]),
         ("bf16", "fp32") | ("fp16" | "fp32", "as-weights") => writing.is_said(&[FieldId::Gradients]),
-        _ => {}
+        _ => writing.lacks("Megatron-Core does not keep gradients in this format beside these weights."),
     }
     let sharding = word(scenario, FieldId::Sharding);
     if writing.differs(FieldId::Sharding) && matches!(sharding, "1" | "none") {
@@ -154,6 +154,8 @@ pub fn write(writing: &mut Writing<'_>, switch: Says) {
     let own = if is_on(scenario, FieldId::TransformerEngine) { "fused" } else { "foreach" };
     if word(scenario, FieldId::OptimizerImplementation) == own {
         writing.is_said(&[FieldId::OptimizerImplementation]);
+    } else {
+        writing.lacks("Megatron-Core takes the fused optimizer with Transformer Engine, and PyTorch's without it.");
     }
 }
 
@@ -179,11 +181,13 @@ fn loss_and_ends(writing: &mut Writing<'_>, switch: Says) {
             writing.say(key, Some(layers.to_string()), &[id]);
         }
     }
-    if writing.differs(FieldId::FusedAttention) || writing.differs(FieldId::Attention) {
+    let own_modules = !is_on(scenario, FieldId::TransformerEngine);
+    if writing.differs(FieldId::FusedAttention) || writing.differs(FieldId::Attention) || own_modules {
         let backend = match (word(scenario, FieldId::Attention), is_on(scenario, FieldId::FusedAttention)) {
             ("flash", true) => "fused",
             ("flash", false) => "flash",
-            _ => "unfused",
+            (_, true) => "unfused",
+            _ => return writing.lacks("Attention whose scores are written has one order of its output."),
         };
         writing.say("attention-backend", Some(backend.to_owned()), &[FieldId::FusedAttention, FieldId::Attention]);
     }
