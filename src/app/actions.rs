@@ -119,6 +119,7 @@ fn act(state: State, action: &str, event: &Event) {
         "copy" => copy(state, about),
         "take-along" => taking::take(state, about),
         "print" => print(state),
+        "fits" => planning::list_what_fits(state, about),
         "paste-use" => pasting::take(state),
         "paste-generic" => pasting::as_generic(state),
         "plan" => planning::say(state, about),

@@ -20,6 +20,8 @@ pub enum Kind {
     Config,
     /// A message of a run that ran out of memory, or a log with one.
     Message,
+    /// What a server printed when it started.
+    Log,
 }
 
 /// A text that became a scenario.
@@ -52,14 +54,18 @@ pub fn kind_of(text: &str) -> Option<Kind> {
     if launch::is_config(text) {
         return Some(Kind::Config);
     }
-    if launch::recognises(text) {
-        return Some(Kind::Launch);
-    }
+    // A log with a message may begin with the command that was run.
     let may_hold_message = !text.starts_with('{') || ["emory", "MEMORY"].iter().any(|word| text.contains(word));
     if may_hold_message && oom::read(text).is_ok() {
         return Some(Kind::Message);
     }
-    text.starts_with('{').then_some(Kind::Config)
+    if launch::recognises(text) {
+        return Some(Kind::Launch);
+    }
+    if text.starts_with('{') {
+        return Some(Kind::Config);
+    }
+    launch::logs::read(text).map(|_| Kind::Log)
 }
 
 /// The part of a link that holds a scenario.

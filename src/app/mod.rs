@@ -27,12 +27,14 @@ pub mod markup;
 pub mod modules;
 pub mod more;
 pub mod panels;
+pub mod parts;
 pub mod replay;
 pub mod report;
 pub mod serving;
 pub mod side;
 pub mod timing;
 pub mod ui;
+pub mod what_fits;
 pub mod words;
 
 #[cfg(target_arch = "wasm32")]

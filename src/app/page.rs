@@ -5,21 +5,16 @@ use std::rc::Rc;
 use super::browser::Element;
 use leptos::prelude::*;
 
-use super::answers::Answers;
 use super::browser_more::keep_panel;
-use super::history::Snapshot;
 use super::markup::Html;
 use super::more::wire::What;
-use super::panels::{
-    bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved, time, top_bar, unanswered,
-    verdict,
-};
+use super::panels::{curves, dialogs, ledger, printed, top_bar, verdict};
+use super::parts::{self, Around, Curve, Follows, Part, Write};
 use super::shelf::Shelf;
-use super::state::{Dialog, State};
+use super::state::State;
 use super::ui::Ui;
 use super::{actions, browser, limits, planning, reading, stairs, teaching, typing};
 use super::{browser_later, browser_modules, browser_why};
-use crate::planner::Axis;
 use crate::scenario::codec::{Decoded, is_of_lesson};
 use crate::scenario::later::{Answerer, answered_by};
 
@@ -83,7 +78,7 @@ fn listen(state: State) {
     typing::listen(state);
     browser::announce(state, move || state.answers.with(|answers| state.ui.with(|ui| verdict::spoken(answers, ui))));
     if let Some(root) = browser::root() {
-        browser::patch_inside(&root, &frame::first_screen());
+        browser::patch_inside(&root, &untrack(|| written(state, &parts::FIRST)));
     }
 }
 
@@ -106,26 +101,52 @@ fn later(state: State, action: impl FnOnce() + 'static) {
     });
 }
 
-/// What writes a part of the page.
-type Part = fn(&Snapshot, &Answers, &Ui) -> Html;
+/// What parts ask of this browser.
+const AROUND: Around = Around { link: |said| browser::link_to(&browser::fragment_of(said)), date: browser::local_date };
+
+/// Keeps the parts of a list what their functions say.
+fn show_all(state: State, list: &'static [Part]) {
+    for part in list {
+        show(state, part);
+    }
+}
 
 /// Keeps a part what its function says.
-fn show(state: State, name: &'static str, part: Part) {
-    browser::show(name, Box::new(move || written(state, name, part)), |_| {});
+fn show(state: State, part: &'static Part) {
+    show_then(state, part, |_| {});
 }
 
-fn written(state: State, name: &str, part: Part) -> Html {
-    state.said.with(|said| {
-        state
-            .answers
-            .with(|answers| state.ui.with(|ui| unanswered::instead(name, answers, ui).unwrap_or_else(|| part(said, answers, ui))))
-    })
+/// Keeps a part what its function says; calls back after each change of the part.
+fn show_then(state: State, part: &'static Part, changed: fn(&Element)) {
+    let html: Box<dyn Fn() -> Html> = match part.follows {
+        Follows::AtOnce => Box::new(move || written(state, part)),
+        Follows::Words => Box::new(move || after(&state.worded, || written(state, part))),
+        Follows::Picture => Box::new(move || after(&state.painted, || written(state, part))),
+        Follows::Nothing => return put(state, part),
+    };
+    browser::show(part.name, html, changed);
 }
 
-/// Keeps a part what its function says once that has happened after a change; calls back after each change of the part.
-fn show_after(happened: &ArcTrigger, state: State, name: &'static str, part: Part, changed: fn(&Element)) {
-    let happened = happened.clone();
-    browser::show(name, Box::new(move || after(&happened, || written(state, name, part))), changed);
+/// Writes a part once.
+fn put(state: State, part: &Part) {
+    browser::put(part.name, &untrack(|| written(state, part)));
+}
+
+fn written(state: State, part: &Part) -> Html {
+    match part.write {
+        Write::Fixed(write) => write(),
+        Write::Answer(write) => state.said.with(|said| {
+            state.answers.with(|answers| {
+                state.ui.with(|ui| part.instead(answers, ui).unwrap_or_else(|| write(said, answers, ui, &AROUND)))
+            })
+        }),
+        Write::Plot(write) => {
+            let instead = state.answers.with(|answers| state.ui.with(|ui| part.instead(answers, ui)));
+            instead.unwrap_or_else(|| {
+                state.plots.with(|plots| state.answers.with(|answers| state.ui.with(|ui| write(plots, answers, ui))))
+            })
+        }
+    }
 }
 
 /// Reads what it needs, and again whenever that has happened.
@@ -134,7 +155,7 @@ fn after<T>(happened: &ArcTrigger, read: impl FnOnce() -> T) -> T {
     untrack(read)
 }
 
-/// The same for what is drawn once the answer's words stand: before the browser paints, but text is in the document sooner.
+/// Reads for what is drawn once the answer's words stand: before the browser paints, but text is in the document sooner.
 fn after_words<T>(state: State, read: impl FnOnce() -> T) -> T {
     after(&state.worded, read)
 }
@@ -142,86 +163,55 @@ fn after_words<T>(state: State, read: impl FnOnce() -> T) -> T {
 fn answer(state: State) {
     browser::keep_painted(state);
     browser::keep_standing(state, resize);
-    show(state, "bar", |said, _, ui| top_bar::top_bar(&said.scenario, ui));
-    show(state, "notices", |_, _, ui| notices::notices(ui));
-    show(state, "strip", |_, answers, ui| verdict::strip(answers, ui));
-    show(state, "verdict", |_, answers, ui| verdict::verdict(answers, ui));
+    show_all(state, &parts::ANSWER);
     browser::headline_stands();
 }
 
 fn stack(state: State) {
-    show(state, "stack", |_, answers, ui| bar::stack(answers, ui.bar_width, ui.at_step));
-    show_after(&state.painted, state, "fixes", |_, answers, ui| fixes::fixes(answers, ui), |_| {});
+    show_all(state, &parts::STACK);
     // Behind what has been written: these words stand when the others begin.
     browser::keep_worded(state);
 }
 
-/// The parts of the form, with their inputs.
-const FORM: [(&str, Part); 10] = [
-    ("group-0", |said, answers, ui| controls::section(0, &said.scenario, answers, ui)),
-    ("group-1", |said, answers, ui| controls::section(1, &said.scenario, answers, ui)),
-    ("group-2", |said, answers, ui| controls::section(2, &said.scenario, answers, ui)),
-    ("fold-0", |said, answers, ui| controls::fold(0, &said.scenario, answers, ui)),
-    ("fold-1", |said, answers, ui| controls::fold(1, &said.scenario, answers, ui)),
-    ("fold-2", |said, answers, ui| controls::fold(2, &said.scenario, answers, ui)),
-    ("fold-3", |said, answers, ui| controls::fold(3, &said.scenario, answers, ui)),
-    ("fold-4", |said, answers, ui| controls::fold(4, &said.scenario, answers, ui)),
-    ("fold-5", |said, answers, ui| controls::fold(5, &said.scenario, answers, ui)),
-    ("fold-6", |said, answers, ui| controls::fold(6, &said.scenario, answers, ui)),
-];
-
 fn form(state: State) {
-    show(state, "mode", |said, answers, ui| controls::mode_switch(&said.scenario, answers, ui));
-    for (name, part) in FORM {
-        show_after(&state.painted, state, name, part, browser::fill_inputs);
+    show(state, &parts::MODE);
+    for part in &parts::FORM {
+        show_then(state, part, browser::fill_inputs);
     }
 }
 
 fn plots(state: State) {
-    show(state, "tabs", |_, _, ui| curves::tabs(ui));
-    plot(state, Axis::SeqLength, ["curve-seq", "svg-seq", "cursor-seq"]);
-    plot(state, Axis::Gpus, ["curve-gpus", "svg-gpus", "cursor-gpus"]);
+    show(state, &parts::TABS);
+    for curve in &parts::CURVES {
+        plot(state, curve);
+    }
     // Without a frame of the same size the charts find their room once they are on the page.
     resize(state);
 }
 
-fn plot(state: State, axis: Axis, [panel, picture, line]: [&'static str; 3]) {
-    let instead = move |name| state.answers.with(|answers| state.ui.with(|ui| unanswered::instead(name, answers, ui)));
-    let html = move || {
-        instead(panel).unwrap_or_else(|| {
-            state.plots.with(|plots| state.answers.with(|answers| state.ui.with(|ui| curves::panel(plots, axis, answers, ui))))
-        })
-    };
-    // What stands around the picture, with the reading below it, follows it: the picture says the same, and is there sooner.
-    browser::show(panel, Box::new(move || after(&state.painted, html)), |_| {});
+fn plot(state: State, curve: &'static Curve) {
+    show(state, &curve.panel);
     later(state, move || {
-        let html = move || instead(picture).unwrap_or_else(|| state.plots.with(|plots| curves::picture(plots, axis)));
-        browser::show(picture, Box::new(move || after_words(state, html)), |_| {});
-        let cursor = move || state.ui.with(|ui| curves::cursor(ui.cursors, axis));
-        let left = move || state.plots.with(|plots| curves::left(plots.along(axis), cursor()));
-        browser::place_cursor(line, Box::new(move || after_words(state, left)));
+        show(state, &curve.picture);
+        let cursor = move || state.ui.with(|ui| curves::cursor(ui.cursors, curve.axis));
+        let left = move || state.plots.with(|plots| curves::left(plots.along(curve.axis), cursor()));
+        browser::place_cursor(curve.cursor, Box::new(move || after_words(state, left)));
         let spoken = move || {
             let unit = state.answers.with(|answers| answers.unit);
-            state.plots.with(|plots| curves::spoken(plots.along(axis), cursor(), unit))
+            state.plots.with(|plots| curves::spoken(plots.along(curve.axis), cursor(), unit))
         };
         browser::announce(state, spoken);
     });
 }
 
 fn table(state: State) {
-    for (name, html) in [("below", frame::below as fn() -> Html), ("foot", frame::foot), ("dialogs", frame::dialogs)] {
-        browser::put(name, &html());
-    }
+    show_all(state, &parts::FRAMES);
     browser::keep_below();
-    show_after(&state.worded, state, "ledger", |_, answers, ui| ledger::ledger(answers, ui), |_| {});
-    show_after(&state.painted, state, "cost", |_, answers, ui| cost::cost(answers, ui), |_| {});
-    show_after(&state.painted, state, "time", |_, answers, ui| time::time(answers, ui), |_| {});
+    show_all(state, &parts::TABLES);
 }
 
 fn rest(state: State) {
-    show(state, "saved", |_, _, ui| saved::saved(ui, browser::local_date));
-    show(state, "compare", |said, answers, _| compare::compare(said, answers));
-    show(state, "toast", |_, _, ui| notices::toast(ui));
+    show_all(state, &parts::REST);
     keep_panel(state, What::Methods, "methods");
     keep_panel(state, What::Evidence, "evidence");
     keep_panel(state, What::Timeline, "timeline");
@@ -238,12 +228,7 @@ fn rest(state: State) {
 }
 
 fn dialogs(state: State) {
-    show(state, "in-share", |said, _, ui| {
-        let link = (ui.dialog == Some(Dialog::Share)).then(|| browser::link_to(&browser::fragment_of(said)));
-        dialogs::share::share(link.as_deref(), ui.copied)
-    });
-    show(state, "in-paste", |_, _, ui| dialogs::paste::paste((ui.dialog == Some(Dialog::Paste)).then_some(&ui.pasted)));
-    show(state, "in-save", |said, _, ui| dialogs::save::save((ui.dialog == Some(Dialog::Save)).then_some(&said.scenario)));
+    show_all(state, &parts::DIALOGS);
     if browser::fragment().split('&').any(is_of_lesson) {
         teaching::follow(state, &browser::fragment());
     }
@@ -255,14 +240,13 @@ fn dialogs(state: State) {
 fn write_printed(state: State) {
     fit_paper(state);
     write_printed_code(state);
-    browser::put("printed", &printed::printed(&state.scenario_now()));
+    put(state, &parts::PRINTED);
     write_printed_link(state, &browser::local_date(browser::clock_ms()));
 }
 
 /// The code on paper, which comes with the program for later.
 pub fn write_printed_code(state: State) {
-    let link = browser::link_to(&browser::fragment_of(&state.said_now()));
-    browser::put("printed-code", &printed::printed_code(&link));
+    put(state, &parts::PRINTED_CODE);
 }
 
 fn write_printed_link(state: State, when: &str) {

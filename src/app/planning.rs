@@ -41,6 +41,18 @@ pub fn say(state: State, verb: &str) {
     }
 }
 
+/// The place of the list of what fits.
+const FITS: &str = "fits";
+
+/// Lists the models that fit the present accelerators, in the order and way that was asked for.
+pub fn list_what_fits(state: State, order: &str) {
+    let fragment = state.answers.with_untracked(|answers| encode(&answers.scenario));
+    fill(FITS, &slot::listing());
+    ask(state, What::Fits, fragment, order.to_owned(), move |reply| {
+        fill(FITS, &reply.map_or_else(slot::out_of_reach, Reply::made));
+    });
+}
+
 /// Makes what was found the scenario, as one step of undo.
 pub fn take(state: State, link: &str, event: &Event) {
     // A point of the chart is a link, whose fragment would drop what is pinned.

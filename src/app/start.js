@@ -76,15 +76,18 @@ const filesOf = async (entries) => {
   return Promise.all(all.flat().filter((entry) => entry.isFile).map((entry) => new Promise((done, failed) => entry.file(done, failed))));
 };
 
-// Files that are dropped while the dialog is open go the way of chosen ones.
+// Files that are dropped anywhere go the way of those chosen in the dialog for pasting, which opens for them.
 const chooser = () => document.querySelector("[data-change=paste-file]");
-addEventListener("dragover", (event) => chooser() && event.preventDefault());
+addEventListener("dragover", (event) => event.dataTransfer.types.includes("Files") && event.preventDefault());
 addEventListener("drop", async (event) => {
-  if (!chooser()) return;
+  if (!event.dataTransfer.types.includes("Files")) return;
   event.preventDefault();
   const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  const plain = [...event.dataTransfer.files];
+  if (!chooser()) document.querySelector("[data-do='dialog:paste']")?.click();
   const chosen = new DataTransfer();
-  for (const file of await filesOf(entries)) chosen.items.add(file);
+  for (const file of entries.length > 0 ? await filesOf(entries) : plain) chosen.items.add(file);
+  for (let turn = 0; turn < 100 && !chooser(); turn += 1) await new Promise((done) => setTimeout(done, 20));
   const input = chooser();
   if (!input || chosen.files.length === 0) return;
   input.files = chosen.files;

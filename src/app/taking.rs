@@ -32,7 +32,7 @@ fn request(state: State, what: &str, done: impl FnMut(Option<Reply>) + 'static) 
         browser::link_to("").trim_end_matches('#'),
         &browser::local_date(now),
         &now.to_string(),
-        super::markup::word_of(state.page_now().log_axis),
+        &state.page_now().log_axis.to_string(),
         &said.compare.len().to_string(),
     ] {
         text.push('\n');

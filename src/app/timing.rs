@@ -50,12 +50,19 @@ pub type Fact = (&'static str, String, String);
 
 /// A figure as a line of a list, with its explanation.
 pub fn line(ui: &Ui, name: &str, value: &str, note: &str) -> Html {
-    let note = (!note.is_empty()).then(|| html(r#"<span class="ledger__note">{}</span>"#, &[&note]));
     let path = explaining::figure(name);
-    html(
-        r#"<div><dt>{} {}{}</dt><dd class="number">{}</dd>{}</div>"#,
-        &[&name, &explaining::button(ui, &path, name), &note, &value, &explaining::under(ui, &path)],
-    )
+    html! {
+        div {
+            dt {
+                (name)
+                " "
+                (explaining::button(ui, &path, name))
+                @if !note.is_empty() { span class="ledger__note" { (note) } }
+            }
+            dd class="number" { (value) }
+            (explaining::under(ui, &path))
+        }
+    }
 }
 
 /// What follows from a timing, one figure a line.

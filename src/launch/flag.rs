@@ -102,12 +102,14 @@ impl Flag {
     }
 
     /// The flag, which takes other words of a command line.
+    #[must_use]
     pub const fn taking(mut self, takes: Takes) -> Self {
         self.takes = takes;
         self
     }
 
     /// The flag, which stands for itself.
+    #[must_use]
     pub const fn alone(self) -> Self {
         self.taking(Takes::Nothing)
     }

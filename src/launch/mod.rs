@@ -93,6 +93,11 @@ pub fn recognises(text: &str) -> bool {
     }
 }
 
+/// The tool's own defaults, where its text states nothing.
+pub fn defaults(format: Format) -> Scenario {
+    Reading::of_nothing(format, &Scenario::default())
+}
+
 /// Writes a scenario as a command or file of that format.
 pub fn write(scenario: &Scenario, format: Format) -> Written {
     Writing::of(scenario, format).finish()

@@ -143,10 +143,9 @@ impl<'a> Writing<'a> {
     pub fn as_flags(&self) -> String {
         let flag = |item: &Item| {
             let dashes = if item.key.len() == 1 { "-" } else { "--" };
-            let value = item
-                .value
-                .as_ref()
-                .map_or_else(String::new, |value| value.split('\n').map(|word| format!(" {}", quoted(word))).collect());
+            let value = item.value.as_ref().map_or_else(String::new, |value| {
+                value.split('\n').fold(String::new(), |words, word| words + " " + &quoted(word))
+            });
             format!(" \\\n    {dashes}{}{value}", item.key)
         };
         self.items.iter().map(flag).collect()
@@ -154,8 +153,8 @@ impl<'a> Writing<'a> {
 
     /// The settings as lines of YAML: `key: value`. Lists and groups of keys are written between brackets by whoever says them.
     pub fn as_yaml(&self) -> String {
-        let line = |item: &Item| format!("{}: {}\n", item.key, item.value.as_deref().unwrap_or("true"));
-        self.items.iter().map(line).collect()
+        let line = |text: String, item: &Item| text + &item.key + ": " + item.value.as_deref().unwrap_or("true") + "\n";
+        self.items.iter().fold(String::new(), line)
     }
 
     /// The settings by the name before their first dot, in the order in which the names come first; those without a dot come first of all.
@@ -177,10 +176,10 @@ impl<'a> Writing<'a> {
         for (section, items) in self.sections() {
             let blanks = if section.is_empty() { "" } else { "  " };
             if !section.is_empty() {
-                text.push_str(&format!("{section}:\n"));
+                text = text + section + ":\n";
             }
             for (key, item) in items {
-                text.push_str(&format!("{blanks}{key}: {}\n", item.value.as_deref().unwrap_or("true")));
+                text = text + blanks + key + ": " + item.value.as_deref().unwrap_or("true") + "\n";
             }
         }
         text
@@ -199,11 +198,13 @@ impl<'a> Writing<'a> {
                 tables.len() - 1
             });
             if let Some((_, lines)) = tables.get_mut(at) {
-                lines.push_str(&format!("{key} = {value}\n"));
+                lines.extend([key, " = ", &value, "\n"]);
             }
         }
-        let heading = |name: &str| if name.is_empty() { String::new() } else { format!("[{name}]\n") };
-        tables.iter().map(|(name, lines)| format!("{}{lines}", heading(name))).collect()
+        tables.iter().fold(String::new(), |text, (name, lines)| match *name {
+            "" => text + lines,
+            name => text + "[" + name + "]\n" + lines,
+        })
     }
 }
 

@@ -98,5 +98,6 @@ mod scenario {
 mod page {
     mod more;
     mod names;
+    mod net;
     mod printed;
 }

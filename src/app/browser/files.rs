@@ -35,7 +35,17 @@ struct Waiting<F> {
 fn is_wanted(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["config.json", "params.json"].contains(&name.as_str())
-        || [".index.json", ".gguf", ".safetensors"].iter().any(|ending| name.ends_with(ending))
+        || [".index.json", ".gguf", ".safetensors", ".sh", ".bash", ".yaml", ".yml", ".toml", ".py"]
+            .iter()
+            .any(|ending| name.ends_with(ending))
+        || is_settings(&name)
+}
+
+/// True for JSON that settings of a run are kept in; a model's folder has others, about words and generation.
+fn is_settings(name: &str) -> bool {
+    let of_model =
+        ["tokenizer", "generation", "preprocessor", "processor", "special_tokens", "added_tokens", "vocab", "chat_template"];
+    name.ends_with(".json") && !of_model.iter().any(|word| name.contains(word))
 }
 
 /// Reads the beginnings of the files chosen in an input, as far as they say what a model is, each with its name, in base64.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use super::input::{self, input};
 use crate::app::answers::Answers;
 use crate::app::later;
-use crate::app::markup::{Html, flag, html, word_of};
+use crate::app::markup::{Html, html};
 use crate::app::ui::Ui;
 use crate::scenario::{Choice, FOLLOWING, Field, FieldId, FieldKind, Mode, Scenario, Value, range_text, show};
 use crate::stacks::Stack;
@@ -102,39 +102,39 @@ pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, 
 
 fn written(field: &Field, (wide, open): (bool, bool), problem: Option<Problem>, scenario: &Scenario, ui: &Ui) -> Html {
     let label = match field.kind {
-        _ if wide => None,
-        FieldKind::Flag => Some(html(r#"<span class="field__label"></span>"#, &[])),
-        _ => Some(html(r#"<label class="field__label" for="f-{}">{}</label>"#, &[&field.key, &field.label])),
+        _ if wide => Html::new(),
+        FieldKind::Flag => html! { span class="field__label" {} },
+        _ => html! { label class="field__label" for={ "f-" (field.key) } { (field.label) } },
     };
-    html(
-        r#"<div class="field{}{}" data-key="{}">{}<div class="field__top"{}>{}{}<button type="button" class="field__info" aria-label="About {}" aria-expanded="{}" aria-controls="h-{}" data-do="open:{}">?</button></div>{}{}{}{}{}{}</div>"#,
-        &[
-            &match field.id {
-                _ if wide => " field--wide",
-                FieldId::Stack => " field--says",
-                _ => "",
-            },
-            &if problem.is_some() { " field--invalid" } else { "" },
-            &field.key,
-            &wide.then(|| html(r#"<label class="sr" for="f-{}">{}</label>"#, &[&field.key, &field.label])),
-            &flag("hidden", wide),
-            &label,
-            &field
-                .default
-                .is_of_model()
-                .then(|| html(r#"<code class="field__key" aria-hidden="true">{}</code>"#, &[&field.name])),
-            &field.label,
-            &word_of(open),
-            &field.key,
-            &help_name(field),
-            &input(field, scenario, ui, &described_by(field, problem.is_some()), problem.is_some()),
-            &says(field, scenario),
-            &help(field, open, scenario),
-            &changed(field, scenario),
-            &following(field, open, scenario),
-            &problem.map(|problem| error(field, &problem)),
-        ],
-    )
+    let class = match field.id {
+        _ if wide => "field field--wide",
+        FieldId::Stack => "field field--says",
+        _ => "field",
+    };
+    let described = described_by(field, problem.is_some());
+    html! {
+        div class={ (class) (if problem.is_some() { " field--invalid" } else { "" }) }
+            data-key=(field.key) {
+            @if wide { label class="sr" for={ "f-" (field.key) } { (field.label) } }
+            div class="field__top" hidden[wide] {
+                (label)
+                @if field.default.is_of_model() {
+                    code class="field__key" aria-hidden="true" { (field.name) }
+                }
+                button type="button" class="field__info" aria-label={ "About " (field.label) }
+                    aria-expanded=(open) aria-controls={ "h-" (field.key) }
+                    data-do={ "open:" (help_name(field)) } {
+                    "?"
+                }
+            }
+            (input(field, scenario, ui, &described, problem.is_some()))
+            @if let Some(says) = says(field, scenario) { (says) }
+            (help(field, open, scenario))
+            @if let Some(changed) = changed(field, scenario) { (changed) }
+            @if let Some(following) = following(field, open, scenario) { (following) }
+            @if let Some(problem) = problem { (error(field, &problem)) }
+        }
+    }
 }
 
 /// The name under which a field's help is open.
@@ -155,28 +155,30 @@ fn chosen(field: &Field, scenario: &Scenario) -> Option<&'static Choice> {
 fn says(field: &Field, scenario: &Scenario) -> Option<Html> {
     let stack = chosen(field, scenario).filter(|_| field.id == FieldId::Stack).and_then(|stack| Stack::named(stack.value))?;
     let generic = scenario.get(FieldId::Family) == Value::Choice("generic") && stack.runs_modules_of_family;
-    let assumed = generic.then(|| {
-        html(
-            r#" <span class="tag tag--assumed">assumed</span> This model type has no modules of its own here: they are built from its fields."#,
-            &[],
-        )
-    });
-    Some(html(r#"<p class="field__says" data-testid="stack-says">{}{}</p>"#, &[&stack.help, &assumed]))
+    Some(html! {
+        p class="field__says" data-testid="stack-says" {
+            (stack.help)
+            @if generic {
+                " "
+                span class="tag tag--assumed" { "assumed" }
+                " This model type has no modules of its own here: they are built from its fields."
+            }
+        }
+    })
 }
 
 /// What the field is, its range and its name in configuration files; hidden, it still describes the input to screen readers.
 fn help(field: &Field, open: bool, scenario: &Scenario) -> Html {
-    let choice = chosen(field, scenario);
-    html(
-        r#"<p id="h-{}" class="field__help"{}>{} {} <code class="field__name">{}</code></p>"#,
-        &[
-            &field.key,
-            &flag("hidden", !open),
-            &later::help_of(field.key, choice.map_or("", |option| option.value)),
-            &range_text(field.id),
-            &field.name,
-        ],
-    )
+    let choice = chosen(field, scenario).map_or("", |option| option.value);
+    html! {
+        p id={ "h-" (field.key) } class="field__help" hidden[!open] {
+            @if let Some(text) = later::help_of(field.key, choice) { (text) }
+            " "
+            (range_text(field.id))
+            " "
+            code class="field__name" { (field.name) }
+        }
+    }
 }
 
 /// Beside the open help of an input that can follow the others: whether it does, and the way back.
@@ -184,10 +186,19 @@ fn following(field: &Field, open: bool, scenario: &Scenario) -> Option<Html> {
     if !open || scenario.mode() != Mode::Serve || !FOLLOWING.contains(&field.id) {
         return None;
     }
-    let back = (!scenario.follows(field.id))
-        .then(|| html(r#" <button type="button" class="link" data-do="clear:{}">Let it follow</button>"#, &[&field.key]));
+    let back = (!scenario.follows(field.id)).then(|| {
+        html! {
+            " "
+            button type="button" class="link" data-do={ "clear:" (field.key) } { "Let it follow" }
+        }
+    });
     let how = if back.is_some() { "Set by hand: it does not follow the model and the users." } else { FOLLOWS };
-    Some(html(r#"<p class="field__changed">{}{}</p>"#, &[&how, &back]))
+    Some(html! {
+        p class="field__changed" {
+            (how)
+            @if let Some(back) = &back { (back) }
+        }
+    })
 }
 
 const FOLLOWS: &str = "Until you set it, it follows: the smallest replica that runs, and the requests that the users make of it.";
@@ -198,23 +209,29 @@ fn changed(field: &Field, scenario: &Scenario) -> Option<Html> {
     let of_a_file = field.default.is_of_model() && scenario.is_pasted();
     let changed = field.default.is_preset() && scenario.is_set(field.id) && !of_a_file;
     changed.then(|| {
-        html(
-            r#"<p class="field__changed">Changed by hand. <button type="button" class="link" data-do="clear:{}">Back to the list's value</button></p>"#,
-            &[&field.key],
-        )
+        html! {
+            p class="field__changed" {
+                "Changed by hand. "
+                button type="button" class="link" data-do={ "clear:" (field.key) } {
+                    "Back to the list's value"
+                }
+            }
+        }
     })
 }
 
 /// What is wrong, and a button that puts it right.
 fn error(field: &Field, problem: &Problem) -> Html {
-    let way_out = problem
-        .way_out
-        .as_ref()
-        .map(|(text, _)| html(r#"<button type="button" class="link" data-do="repair:{}">{}</button>"#, &[&field.key, text]));
-    html(
-        r#"<p id="e-{}" class="field__error" role="alert" tabindex="-1" data-testid="error-{}">{} {}</p>"#,
-        &[&field.key, &field.key, &problem.message, &way_out],
-    )
+    html! {
+        p id={ "e-" (field.key) } class="field__error" role="alert" tabindex="-1"
+            data-testid={ "error-" (field.key) } {
+            (problem.message)
+            " "
+            @if let Some((text, _)) = problem.way_out.as_ref() {
+                button type="button" class="link" data-do={ "repair:" (field.key) } { (text) }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A searchable list: models and accelerators of the catalog.
 
 use super::rows::{self, Found, List, Row};
-use crate::app::markup::{Html, html, word_of};
+use crate::app::markup::{Html, html};
 use crate::app::words::shown as shown_value;
 use crate::scenario::{Field, FieldId, FieldKind, Scenario, Value};
 
@@ -179,7 +179,7 @@ pub fn shown(field: &Field, picker: Option<&Picker>, scenario: &Scenario) -> (St
     let text = picker.search.clone().unwrap_or_else(|| chosen_name(field, scenario));
     let (finds, entries) = picker.found(field.kind);
     let chosen = chosen(field, scenario);
-    let mut groups: Vec<(&str, Html)> = Vec::new();
+    let mut groups: Vec<(&str, Vec<Html>)> = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let heading = match entry {
             Entry::Row(row) if finds => row.group.as_str(),
@@ -188,15 +188,21 @@ pub fn shown(field: &Field, picker: Option<&Picker>, scenario: &Scenario) -> (St
         };
         let option = option(field, (index, entry), picker.at == Some(index), Some(entry.word()) == chosen.as_deref());
         match groups.last_mut() {
-            Some((last, options)) if *last == heading => *options = std::mem::take(options).and(&option),
-            _ => groups.push((heading, option)),
+            Some((last, options)) if *last == heading => options.push(option),
+            _ => groups.push((heading, vec![option])),
         }
     }
-    let group = |(index, (heading, options)): (usize, &(&str, Html))| {
-        html(
-            r#"<div class="picker__group" role="group" aria-labelledby="g-{}-{}" data-key="{}"><p id="g-{}-{}" class="picker__family" role="presentation">{}</p>{}</div>"#,
-            &[&field.key, &index.to_string(), heading, &field.key, &index.to_string(), heading, options],
-        )
+    let group = |(index, (heading, options)): (usize, &(&str, Vec<Html>))| {
+        html! {
+            div class="picker__group" role="group"
+                aria-labelledby={ "g-" (field.key) "-" (index) } data-key=(heading) {
+                p id={ "g-" (field.key) "-" (index) } class="picker__family"
+                    role="presentation" {
+                    (heading)
+                }
+                @for option in options { (option) }
+            }
+        }
     };
     (text, picker.at.map(|at| option_id(field, at)), groups.iter().enumerate().map(group).collect())
 }
@@ -205,29 +211,35 @@ pub fn shown(field: &Field, picker: Option<&Picker>, scenario: &Scenario) -> (St
 fn option(field: &Field, (index, entry): (usize, Entry), is_marked: bool, is_chosen: bool) -> Html {
     let inside = match entry {
         Entry::Row(row) => told(row, list(field.kind).units, is_chosen),
-        Entry::Way(way) => html("<span>{}</span>", &[&way.text()]),
+        Entry::Way(way) => html! { span { (way.text()) } },
     };
-    html(
-        r#"<div id="{}" class="picker__option{}" role="option" aria-selected="{}" data-key="{}" data-pick="{}">{}</div>"#,
-        &[
-            &option_id(field, index),
-            &if is_chosen { " picker__option--chosen" } else { "" },
-            &word_of(is_marked),
-            &entry.word(),
-            &entry.word(),
-            &inside,
-        ],
-    )
+    html! {
+        div id=(option_id(field, index))
+            class={ "picker__option" (if is_chosen { " picker__option--chosen" } else { "" }) }
+            role="option" aria-selected=(is_marked) data-key=(entry.word())
+            data-pick=(entry.word()) {
+            (inside)
+        }
+    }
 }
 
 /// Name, size and more; what is not verified says so beside them.
 fn told(row: &Row, [size, more]: [&'static str; 2], is_chosen: bool) -> Html {
-    let unverified = (!row.verified).then(|| html(r#" <span class="tag tag--assumed">not verified</span>"#, &[]));
-    let chosen = is_chosen.then(|| html(r#"<span class="sr">, chosen</span>"#, &[]));
-    html(
-        r#"<span class="picker__name">{}{}{}</span><span class="sr">, </span><span class="picker__size">{}</span><span class="sr"> {}, </span><span class="picker__more">{}</span><span class="sr"> {}</span>"#,
-        &[&row.name, &unverified, &chosen, &row.size(), &size, &row.more, &more],
-    )
+    html! {
+        span class="picker__name" {
+            (row.name)
+            @if !row.verified {
+                " "
+                span class="tag tag--assumed" { "not verified" }
+            }
+            @if is_chosen { span class="sr" { ", chosen" } }
+        }
+        span class="sr" { ", " }
+        span class="picker__size" { (row.size()) }
+        span class="sr" { " " (size) ", " }
+        span class="picker__more" { (row.more) }
+        span class="sr" { " " (more) }
+    }
 }
 
 /// The id of the chosen row; none for a pasted model: the row that it is written as differences from means nothing to the reader.

@@ -19,50 +19,81 @@ pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
         Ok(device) => known(scenario, &device),
         Err(reason) => unknown(reason),
     };
-    html("<section class=\"device\" data-testid=\"device\"><h3>On the GPU</h3>{}</section>", &[&inside])
+    html! {
+        section class="device" data-testid="device" {
+            h3 { "On the GPU" }
+            (inside)
+        }
+    }
 }
 
 /// A warning for the top of the page, where the tensors fit and the allocator does not find room; else nothing.
 pub fn warning(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
     let Ok(device) = Device::of(job, &estimate(job), unit) else { return Html::new() };
     let Some(warning) = device.warning() else { return Html::new() };
-    html(
-        "<p class=\"remark\" role=\"note\" data-testid=\"device-warning\">{}</p><div class=\"fixes\">{}{}</div>",
-        &[&warning, &help(scenario, &device), &changes(scenario, job, unit)],
-    )
+    html! {
+        p class="remark" role="note" data-testid="device-warning" { (warning) }
+        div class="fixes" { (help(scenario, &device)) (changes(scenario, job, unit)) }
+    }
 }
 
 fn known(scenario: &Scenario, device: &Device) -> Html {
     let unit = device.scale.unit.name();
     let line = |Shown { label, amount, seen }: Shown| {
-        html(
-            "<tr><th scope=\"row\">{} <span class=\"ledger__note\">{}</span></th><td class=\"num\">{} {}</td></tr>",
-            &[&label, &coded(&format!("`{seen}`")), &amount, &unit],
-        )
+        html! {
+            tr {
+                th scope="row" {
+                    (label)
+                    " "
+                    span class="ledger__note" { (coded(&format!("`{seen}`"))) }
+                }
+                td class="num" { (amount) " " (unit) }
+            }
+        }
     };
     let part = |Part { label, amount, why }: Part| {
-        html("<tr><th scope=\"row\">{}</th><td class=\"num\">{} {}</td><td>{}</td></tr>", &[&label, &amount, &unit, &why])
+        html! {
+            tr {
+                th scope="row" { (label) }
+                td class="num" { (amount) " " (unit) }
+                td { (why) }
+            }
+        }
     };
-    html(
-        "<table class=\"table\"><tbody>{}</tbody></table><p class=\"quiet\">{} {}</p>{}\
-         <details class=\"fold\"><summary class=\"fold__summary\"><span class=\"fold__name\">Why does it show more than the tensors \
-         need?</span></summary><p class=\"quiet\">PyTorch asks the driver for large pieces and cuts them up. What a tensor gives back stays \
-         with PyTorch for the next one, and a gap serves only what fits into it. So it holds more than the tensors take. The step above \
-         was handed, tensor by tensor, to the rules of PyTorch 2.15&#39;s allocator, three steps long. This is what it holds when the \
-         tensors are most:</p><table class=\"table\"><tbody>{}</tbody></table><p class=\"quiet\">The driver counts what stands outside \
-         PyTorch as well: its context, and the buffers of groups of GPUs, as set under Reserve.</p></details>",
-        &[
-            &device.shown().into_iter().map(line).collect::<Html>(),
-            &device.sentence(),
-            &device.growing_segments(),
-            &help(scenario, device),
-            &device.parts().into_iter().map(part).collect::<Html>(),
-        ],
-    )
+    html! {
+        table class="table" {
+            tbody {
+                @for item in device.shown() { (line(item)) }
+            }
+        }
+        p class="quiet" { (device.sentence()) " " (device.growing_segments().unwrap_or_default()) }
+        (help(scenario, device))
+        details class="fold" {
+            summary class="fold__summary" {
+                span class="fold__name" { "Why does it show more than the tensors need?" }
+            }
+            p class="quiet" {
+                "PyTorch asks the driver for large pieces and cuts them up. What a tensor gives \
+                 back stays with PyTorch for the next one, and a gap serves only what fits into \
+                 it. So it holds more than the tensors take. The step above was handed, tensor by \
+                 tensor, to the rules of PyTorch 2.15's allocator, three steps long. This is what \
+                 it holds when the tensors are most:"
+            }
+            table class="table" {
+                tbody {
+                    @for item in device.parts() { (part(item)) }
+                }
+            }
+            p class="quiet" {
+                "The driver counts what stands outside PyTorch as well: its context, and the \
+                 buffers of groups of GPUs, as set under Reserve."
+            }
+        }
+    }
 }
 
 fn unknown(reason: NotReplayed) -> Html {
-    html("<p class=\"quiet\">{}</p>", &[&reason.to_string()])
+    html! { p class="quiet" { (reason) } }
 }
 
 /// The button that sets growing segments, where these make it fit.
@@ -72,11 +103,12 @@ fn help(scenario: &Scenario, device: &Device) -> Html {
     }
     let mut changed = scenario.clone();
     changed.set(FieldId::ExpandableSegments, Value::Flag(true));
-    html(
-        "<button type=\"button\" class=\"fix\" data-do=\"take:{}\"><span class=\"fix__title\">Growing segments</span><span \
-         class=\"fix__effect\"><code>PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True</code></span></button>",
-        &[&encode(&changed)],
-    )
+    html! {
+        button type="button" class="fix" data-do={ "take:" (encode(&changed)) } {
+            span class="fix__title" { "Growing segments" }
+            span class="fix__effect" { code { "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True" } }
+        }
+    }
 }
 
 /// Buttons for changes with which the allocator finds room.
@@ -85,18 +117,20 @@ fn changes(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
     let button = |fix: &Fix| {
         let mut changed = scenario.clone();
         apply(&mut changed, fix);
-        html(
-            "<button type=\"button\" class=\"fix\" data-do=\"take:{}\"><span class=\"fix__title\">{}</span><span \
-             class=\"fix__effect\">{} → {} {} in use, fits on {}</span></button>",
-            &[
-                &encode(&changed),
-                &fix.title,
-                &scale.show(fix.before),
-                &scale.show(fix.after),
-                &unit.name(),
-                &gpus(fix.gpus_after),
-            ],
-        )
+        html! {
+            button type="button" class="fix" data-do={ "take:" (encode(&changed)) } {
+                span class="fix__title" { (fix.title) }
+                span class="fix__effect" {
+                    (scale.show(fix.before))
+                    " → "
+                    (scale.show(fix.after))
+                    " "
+                    (unit.name())
+                    " in use, fits on "
+                    (gpus(fix.gpus_after))
+                }
+            }
+        }
     };
     allocator_fixes(job).iter().map(button).collect()
 }

@@ -19,19 +19,23 @@ pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
     assumed.extend(assumed_figures(scenario, job, &timing));
     let grounds = |grounds: Vec<Ground>| grounds.iter().map(ground).collect::<Html>();
     let sources: Html = cited(&estimate, &timing).into_iter().map(source).collect();
-    html(
-        "<div class=\"evidence\" data-testid=\"sources\">{}{}{}</div><div class=\"folds\">{}</div>",
-        &[
-            &part("Where the scenario starts from", &grounds(catalog_rows(scenario, unit))),
-            &part("Assumed amounts, yours to change", &grounds(assumed)),
-            &part("Sources of this answer", &sources),
-            &slips(),
-        ],
-    )
+    html! {
+        div class="evidence" data-testid="sources" {
+            (part("Where the scenario starts from", &grounds(catalog_rows(scenario, unit))))
+            (part("Assumed amounts, yours to change", &grounds(assumed)))
+            (part("Sources of this answer", &sources))
+        }
+        div class="folds" { (slips()) }
+    }
 }
 
 fn part(heading: &str, items: &Html) -> Html {
-    html("<div class=\"evidence__part\"><h3>{}</h3><ul>{}</ul></div>", &[&heading, items])
+    html! {
+        div class="evidence__part" {
+            h3 { (heading) }
+            ul { (items) }
+        }
+    }
 }
 
 fn ground(ground: &Ground) -> Html {
@@ -40,36 +44,68 @@ fn ground(ground: &Ground) -> Html {
         "your values" => "tag tag--modelled",
         _ => "tag tag--assumed",
     };
-    let sentences: Html = ground.sentences.iter().map(|sentence| html("<p>{}</p>", &[sentence])).collect();
-    html(
-        "<li class=\"evidence__item\"><p class=\"evidence__name\"><b>{}</b> <span class=\"{}\">{}</span></p>{}</li>",
-        &[&ground.name, &class, &ground.tag, &sentences],
-    )
+    html! {
+        li class="evidence__item" {
+            p class="evidence__name" {
+                b { (ground.name) }
+                " "
+                span class=(class) { (ground.tag) }
+            }
+            @for sentence in &ground.sentences { p { (sentence) } }
+        }
+    }
 }
 
 fn source(source: Source) -> Html {
-    html(
-        "<li class=\"evidence__item\"><p class=\"evidence__name\"><b>{}</b> <span class=\"tag\">{}</span></p><p>{}, {}.</p></li>",
-        &[&source.who, &evidence(source.kind), &source.title(), &source.locator],
-    )
+    html! {
+        li class="evidence__item" {
+            p class="evidence__name" {
+                b { (source.who) }
+                " "
+                span class="tag" { (evidence(source.kind)) }
+            }
+            p { (source.title()) ", " (source.locator) "." }
+        }
+    }
 }
 
 /// Where the five documents' printed numbers do not follow from their own formulas.
 fn slips() -> Html {
-    let rows: Html = wrong::TABLE.iter().map(slip).collect();
-    html(
-        "<details class=\"fold\" data-testid=\"document-errors\"><summary class=\"fold__summary\">\
-         <span class=\"fold__name\">Slips in the documents&#39; numbers</span><span class=\"fold__state\">{} places</span></summary>\
-         <div class=\"methods__scroll methods__sheet\" tabindex=\"0\" role=\"region\" aria-label=\"Slips in the documents&#39; numbers\">\
-         <table class=\"table\"><thead><tr><th scope=\"col\">Document</th><th scope=\"col\">Place</th><th scope=\"col\">Printed</th>\
-         <th scope=\"col\">Worked out</th><th scope=\"col\">Why</th></tr></thead><tbody>{}</tbody></table></div></details>",
-        &[&wrong::TABLE.len().to_string(), &rows],
-    )
+    html! {
+        details class="fold" data-testid="document-errors" {
+            summary class="fold__summary" {
+                span class="fold__name" { "Slips in the documents' numbers" }
+                span class="fold__state" { (wrong::TABLE.len()) " places" }
+            }
+            div class="methods__scroll methods__sheet" tabindex="0" role="region"
+                aria-label="Slips in the documents' numbers" {
+                table class="table" {
+                    thead {
+                        tr {
+                            th scope="col" { "Document" }
+                            th scope="col" { "Place" }
+                            th scope="col" { "Printed" }
+                            th scope="col" { "Worked out" }
+                            th scope="col" { "Why" }
+                        }
+                    }
+                    tbody {
+                        @for item in wrong::TABLE { (slip(item)) }
+                    }
+                }
+            }
+        }
+    }
 }
 
 fn slip(error: &DocumentError) -> Html {
-    html(
-        "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td class=\"methods__why\">{}</td></tr>",
-        &[&title(error.document), &error.place, &error.printed, &error.recomputed, &error.sentence],
-    )
+    html! {
+        tr {
+            th scope="row" { (title(error.document)) }
+            td { (error.place) }
+            td { (error.printed) }
+            td { (error.recomputed) }
+            td class="methods__why" { (error.sentence) }
+        }
+    }
 }

@@ -33,54 +33,66 @@ pub fn explained(job: &Job, paths: &[String], unit: MemoryUnit) -> Result<Vec<St
 /// The explanations of the figures with those paths, one a line, as panels in the same order.
 pub fn panels(job: &Job, paths: &str, unit: MemoryUnit) -> Html {
     with(job, unit, |explainer| {
-        let mut all = Html::new();
-        for (at, path) in paths.lines().enumerate() {
-            if at > 0 {
-                all.add("{}", &[&MARK.to_string()]);
+        html! {
+            @for (at, path) in paths.lines().enumerate() {
+                @if at > 0 { (MARK) }
+                (explainer.explain(path).map_or_else(gone, |found| panel(&found, unit)))
             }
-            all.add("{}", &[&explainer.explain(path).map_or_else(gone, |found| panel(&found, unit))]);
         }
-        all
     })
 }
 
 /// A figure that the scenario has no longer.
 fn gone() -> Html {
-    html("<p class=\"quiet\">This scenario has no such figure.</p>", &[])
+    html! { p class="quiet" { "This scenario has no such figure." } }
 }
 
 fn panel(found: &Explanation, unit: MemoryUnit) -> Html {
     let own = found.written(unit);
     let (first, parts) = own.split_first().map_or((None, &own[..]), |(first, rest)| (Some(first), rest));
     let head: Html = first.map(|line| formula(line, &found.title)).into_iter().collect();
-    html(
-        r#"<div class="explain" role="group" aria-label="Explanation of {}"><p class="explain__what">{}</p><div class="explain__box" tabindex="0" role="group" aria-label="Formula of {}">{}{}{}</div>{}{}{}{}</div>"#,
-        &[
-            &found.title,
-            &found.sentence,
-            &found.title,
-            &head,
-            &found.largest.as_ref().map(|largest| stands_out(largest, unit)),
-            &folded(parts),
-            &letters(found),
-            &notes(found),
-            &closing(found, unit),
-            &copies(found, unit),
-        ],
-    )
+    html! {
+        div class="explain" role="group" aria-label={ "Explanation of " (found.title) } {
+            p class="explain__what" { (found.sentence) }
+            div class="explain__box" tabindex="0" role="group"
+                aria-label={ "Formula of " (found.title) } {
+                (head)
+                @if let Some(largest) = found.largest.as_ref() { (stands_out(largest, unit)) }
+                (folded(parts))
+            }
+            @if let Some(letters) = letters(found) { (letters) }
+            (notes(found))
+            (closing(found, unit))
+            (copies(found, unit))
+        }
+    }
 }
 
 /// A formula in letters, with numbers, and its result.
 fn formula(line: &Written, title: &str) -> Html {
     let head = if line.label.is_empty() { title } else { line.label };
     if is_itself(line.expr) {
-        return html(r#"<p class="explain__line"><b>{}</b> = {}</p>"#, &[&head, &line.result]);
+        return html! {
+            p class="explain__line" {
+                b { (head) }
+                " = "
+                (line.result)
+            }
+        };
     }
     let made = |form| Html::made(mathml(line.expr, form));
-    html(
-        r#"<p class="explain__line"><b>{}</b> = {}</p><p class="explain__line explain__line--next">= {}</p><p class="explain__line explain__line--next">= <strong>{}</strong></p>"#,
-        &[&head, &made(Form::Symbols), &made(Form::Numbers), &line.result],
-    )
+    html! {
+        p class="explain__line" {
+            b { (head) }
+            " = "
+            (made(Form::Symbols))
+        }
+        p class="explain__line explain__line--next" { "= " (made(Form::Numbers)) }
+        p class="explain__line explain__line--next" {
+            "= "
+            strong { (line.result) }
+        }
+    }
 }
 
 /// The formulas of the parts; many of them in a fold.
@@ -90,7 +102,12 @@ fn folded(parts: &[Written]) -> Html {
         return all;
     }
     let count = parts.len().to_string();
-    html(r#"<details class="explain__parts"><summary>The {} parts, each with its formula</summary>{}</details>"#, &[&count, &all])
+    html! {
+        details class="explain__parts" {
+            summary { "The " (count) " parts, each with its formula" }
+            (all)
+        }
+    }
 }
 
 /// What stands out in a kind: `2 · b · a · s² · 2`, so many times.
@@ -107,35 +124,53 @@ fn letters(found: &Explanation) -> Option<Html> {
         .iter()
         .map(|(letter, meaning, value)| {
             let is = if value.is_empty() { String::new() } else { format!(" = {value}") };
-            html("<div><dt>{}{}</dt><dd>{}</dd></div>", &[letter, &is, meaning])
+            html! {
+                div {
+                    dt { (letter) (is) }
+                    dd { (meaning) }
+                }
+            }
         })
         .collect();
-    (!rows.is_empty()).then(|| html(r#"<dl class="explain__letters">{}</dl>"#, &[&rows]))
+    (!rows.is_empty()).then(|| html! { dl class="explain__letters" { (rows) } })
 }
 
 fn notes(found: &Explanation) -> Html {
-    found.notes.iter().map(|note| html(r#"<p class="explain__note">{}</p>"#, &[note])).collect()
+    found.notes.iter().map(|note| html! { p class="explain__note" { (note) } }).collect()
 }
 
 /// Growth, sources, and documents that say something else.
 fn closing(found: &Explanation, unit: MemoryUnit) -> Html {
     let growth = growth_sentence(&found.growth);
-    let growth = (!growth.is_empty()).then(|| html(r#"<p class="explain__grows">{}</p>"#, &[&growth]));
-    let sources: Html =
-        found.sources.iter().map(|source| html(r#"<p class="explain__note">{}</p>"#, &[&source_words(source)])).collect();
-    let said = |said: &Said| html("<li>{}</li>", &[&document_words(said, unit)]);
+    let sources: Html = found
+        .sources
+        .iter()
+        .map(|source| {
+            html! {
+                p class="explain__note" { (source_words(source)) }
+            }
+        })
+        .collect();
+    let said = |said: &Said| html! { li { (document_words(said, unit)) } };
     let documents: Html = found.documents.iter().map(said).collect();
-    let documents = (!documents.is_empty()).then(|| {
-        html(r#"<p class="explain__note">Documents that say something else:</p><ul class="explain__said">{}</ul>"#, &[&documents])
-    });
-    html("{}{}{}", &[&growth, &sources, &documents])
+    html! {
+        @if !growth.is_empty() { p class="explain__grows" { (growth) } }
+        (sources)
+        @if !documents.is_empty() {
+            p class="explain__note" { "Documents that say something else:" }
+            ul class="explain__said" { (documents) }
+        }
+    }
 }
 
 fn copies(found: &Explanation, unit: MemoryUnit) -> Html {
-    html(
-        r#"<p class="explain__copies"><button type="button" class="button" data-copy="{}">Copy as text</button><button type="button" class="button" data-copy="{}">Copy as LaTeX</button><span class="explain__copied" role="status"></span></p>"#,
-        &[&text(found, unit), &latex(found, unit)],
-    )
+    html! {
+        p class="explain__copies" {
+            button type="button" class="button" data-copy=(text(found, unit)) { "Copy as text" }
+            button type="button" class="button" data-copy=(latex(found, unit)) { "Copy as LaTeX" }
+            span class="explain__copied" role="status" {}
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,11 +2,15 @@
 
 use crate::app::export::{Form, Luggage, file};
 use crate::app::markup::{Html, html};
+use crate::launch::{Format, Written, defaults, write};
 use crate::scenario::Mode;
 use crate::scenario::codec::{decode, encode_all};
 
 /// The word that asks for the buttons rather than for a file.
 pub const MENU: &str = "menu";
+
+/// The sentence where a picture could not be made.
+const PICTURE_FAILED: &str = "The picture could not be made. Show that part of the page, then try again.";
 
 /// Charts of the page: where each is, and what it is called.
 const PICTURES: [(&str, &str); 4] = [
@@ -44,28 +48,95 @@ pub fn answer(fragment: &str, asked: &str) -> Html {
 /// Buttons for every file and picture, and the lines that put the page inside another one.
 fn menu(luggage: &Luggage, pinned: usize) -> Html {
     let file = |form: Form| {
-        html(r#"<button type="button" class="button" data-do="take-along:{}">{}</button>"#, &[&form.word(), &form.label()])
+        html! {
+            button type="button" class="button" data-do={ "take-along:" (form.word()) } {
+                (form.label())
+            }
+        }
     };
-    let files: Html = Form::ALL.into_iter().map(file).collect();
     let picture = |(place, name): &(&str, &str)| {
-        html(
-            r#"<li class="take__picture"><span>{}</span><button type="button" class="button" data-picture="{}" data-form="svg" aria-label="{} as SVG">SVG</button><button type="button" class="button" data-picture="{}" data-form="png" aria-label="{} as PNG">PNG</button></li>"#,
-            &[name, place, name, place, name],
-        )
+        html! {
+            li class="take__picture" {
+                span { (name) }
+                button type="button" class="button" data-picture=(place) data-form="svg"
+                    aria-label={ (name) " as SVG" } {
+                    "SVG"
+                }
+                button type="button" class="button" data-picture=(place) data-form="png"
+                    aria-label={ (name) " as PNG" } {
+                    "PNG"
+                }
+            }
+        }
     };
     // Serving plays no step.
     let shown = if luggage.scenario.mode() == Mode::Serve { 3 } else { 4 };
-    let pictures: Html = PICTURES.iter().take(shown).map(picture).collect();
-    let left_out = (luggage.compare.len() < pinned).then(|| {
-        html(
-            r#"<p class="notice">One link has room for fewer scenarios than are pinned: the last are left out. Save them, or let one go.</p>"#,
-            &[],
-        )
-    });
-    html(
-        r#"{}<h3>Files</h3><div class="share__tools">{}</div><h3>Pictures, with the colours of this page</h3><ul class="take__pictures">{}</ul><p id="take-said" class="quiet" role="status" data-failed="The picture could not be made. Show that part of the page, then try again."></p><h3><label for="embed-code">Inside another page</label></h3><textarea id="embed-code" class="share__link" readonly spellcheck="false">{}</textarea><div class="share__tools"><button type="button" class="button" data-do="copy:embed-code">Copy these lines</button></div>"#,
-        &[&left_out, &files, &pictures, &snippet(luggage)],
-    )
+    html! {
+        @if luggage.compare.len() < pinned {
+            p class="notice" {
+                "One link has room for fewer scenarios than are pinned: the last are left out. \
+                 Save them, or let one go."
+            }
+        }
+        h3 { "Files" }
+        div class="share__tools" {
+            @for item in Form::ALL { (file(item)) }
+        }
+        h3 { "Pictures, with the colours of this page" }
+        ul class="take__pictures" {
+            @for item in PICTURES.iter().take(shown) { (picture(item)) }
+        }
+        p id="take-said" class="quiet" role="status" data-failed=(PICTURE_FAILED) {}
+        (commands(luggage))
+        h3 { label for="embed-code" { "Inside another page" } }
+        textarea id="embed-code" class="share__link" readonly spellcheck="false" {
+            (snippet(luggage))
+        }
+        div class="share__tools" {
+            button type="button" class="button" data-do="copy:embed-code" { "Copy these lines" }
+        }
+    }
+}
+
+/// The scenario as a command or file of every tool that has words for it, the best first.
+fn commands(luggage: &Luggage) -> Html {
+    let writable = Format::ALL.into_iter().filter(|format| format.write.is_some());
+    let mut written: Vec<(Format, Written)> = writable
+        .filter(|format| serves(*format) == (luggage.scenario.mode() == Mode::Serve))
+        .map(|format| (format, write(&luggage.scenario, format)))
+        .collect();
+    written.sort_by_key(|(_, written)| written.missing.len());
+    html! {
+        h3 { "As a command or file" }
+        @for (format, written) in &written {
+            @let id = format!("command-{}", format.key);
+            details class="take__command" {
+                summary {
+                    (format.label)
+                    @if !written.missing.is_empty() {
+                        span class="quiet" { " without " (whole_words(written.missing.len())) }
+                    }
+                }
+                textarea id=(id) class="share__link" readonly spellcheck="false"
+                    aria-label={ "For " (format.version) } {
+                    (written.text)
+                }
+                div class="share__tools" {
+                    button type="button" class="button" data-do={ "copy:" (id) } { "Copy" }
+                }
+            }
+        }
+    }
+}
+
+/// `1 input`, `3 inputs`.
+fn whole_words(count: usize) -> String {
+    if count == 1 { "1 input".to_owned() } else { format!("{count} inputs") }
+}
+
+/// Whether a tool's own defaults serve a model.
+fn serves(format: Format) -> bool {
+    defaults(format).mode() == Mode::Serve
 }
 
 /// The lines for a page that shows this one inside.

@@ -1,6 +1,6 @@
 //! Five documents, five answers: the engine and the five methods side by side, with the reason for every difference.
 
-use crate::app::markup::{Html, Piece, html};
+use crate::app::markup::{Html, html};
 use crate::app::side::{Cell, DOCUMENTS, Row, Side, Tone, formula_lines, summary, table};
 use crate::app::words::{gpus, whole};
 use crate::charts;
@@ -18,31 +18,53 @@ pub fn panel(job: &Job, unit: MemoryUnit) -> Html {
     let estimate = estimate(job);
     let side = Side::of(job, &estimate, unit);
     let rows = table(&side, &estimate, &gpu_count(job, unit), unit);
-    let sheets: Html = DOCUMENTS.iter().zip(&side.answers).map(|(names, answer)| document(&side, *names, answer, unit)).collect();
-    html("{}<div class=\"folds\">{}</div>", &[&side_by_side(&rows, unit), &sheets])
+    html! {
+        (side_by_side(&rows, unit))
+        div class="folds" {
+            @for (names, answer) in DOCUMENTS.iter().zip(&side.answers) {
+                (document(&side, *names, answer, unit))
+            }
+        }
+    }
 }
 
 fn side_by_side(rows: &[Row], unit: MemoryUnit) -> Html {
-    let heads: Html = DOCUMENTS.iter().map(|(_, title)| html("<th scope=\"col\" class=\"num\">{}</th>", &[title])).collect();
-    let rows: Html = rows.iter().map(row).collect();
-    html(
-        "<div class=\"methods__scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Engine and documents side by side\">\
-         <table class=\"table methods__table\"><thead><tr>\
-         <th scope=\"col\" class=\"methods__name\">Memory per GPU, {}</th>\
-         <th scope=\"col\" class=\"num methods__engine\">Engine</th>{}</tr></thead><tbody>{}</tbody></table></div>",
-        &[&unit.name(), &heads, &rows],
-    )
+    html! {
+        div class="methods__scroll" tabindex="0" role="region"
+            aria-label="Engine and documents side by side" {
+            table class="table methods__table" {
+                thead {
+                    tr {
+                        th scope="col" class="methods__name" { "Memory per GPU, " (unit.name()) }
+                        th scope="col" class="num methods__engine" { "Engine" }
+                        @for (_, title) in &DOCUMENTS { th scope="col" class="num" { (title) } }
+                    }
+                }
+                tbody {
+                    @for item in rows { (row(item)) }
+                }
+            }
+        }
+    }
 }
 
 fn row(row: &Row) -> Html {
     let swatch = row.kind.and_then(|kind| SWATCHES.get(kind.index()).map(|id| charts::swatch(id, kind.index())));
-    let swatch = swatch.map(|svg| html("<span class=\"swatch\">{}</span> ", &[&Html::made(svg)]));
-    let cells: Html = row.cells.iter().enumerate().map(|(index, each)| cell(index == 0, each)).collect();
-    html(
-        "<tr class=\"{}\" data-testid=\"methods-row-{}\"><th scope=\"row\" class=\"methods__name\">\
-         <span class=\"methods__label\">{}{}</span></th>{}</tr>",
-        &[&if row.id == "total" { "table__total" } else { "" }, &row.id, &swatch, &row.label, &cells],
-    )
+    html! {
+        tr class=(if row.id == "total" { "table__total" } else { "" })
+            data-testid={ "methods-row-" (row.id) } {
+            th scope="row" class="methods__name" {
+                span class="methods__label" {
+                    @if let Some(svg) = swatch {
+                        span class="swatch" { (Html::made(svg)) }
+                        " "
+                    }
+                    (row.label)
+                }
+            }
+            @for (index, each) in row.cells.iter().enumerate() { (cell(index == 0, each)) }
+        }
+    }
 }
 
 fn cell(engine: bool, cell: &Cell) -> Html {
@@ -53,30 +75,41 @@ fn cell(engine: bool, cell: &Cell) -> Html {
         Tone::Quiet => "num quiet",
         Tone::Prose => "methods__prose",
     };
-    html("<td class=\"{}{}\">{}</td>", &[&tone, &if engine { " methods__engine" } else { "" }, &cell.text])
+    html! { td class={ (tone) (if engine { " methods__engine" } else { "" }) } { (cell.text) } }
 }
 
 /// One document's sheet, folded.
 fn document(side: &Side, (id, title): (&'static str, &'static str), answer: &MethodAnswer, unit: MemoryUnit) -> Html {
-    html(
-        "<details class=\"fold\" data-testid=\"methods-{}\"><summary class=\"fold__summary\">\
-         <span class=\"fold__name\">{}</span><span class=\"fold__state\">{} · {}</span></summary>{}{}</details>",
-        &[&id, &title, &summary(answer), &answer.document, &sheet(side, answer, unit), &(id == "ju-2026").then(own_example)],
-    )
+    html! {
+        details class="fold" data-testid={ "methods-" (id) } {
+            summary class="fold__summary" {
+                span class="fold__name" { (title) }
+                span class="fold__state" { (summary(answer)) " · " (answer.document) }
+            }
+            (sheet(side, answer, unit))
+            @if id == "ju-2026" { (own_example()) }
+        }
+    }
 }
 
 fn sheet(side: &Side, answer: &MethodAnswer, unit: MemoryUnit) -> Html {
     let not_covered: Vec<String> = answer.not_covered.iter().map(|text| sentence(text)).collect();
-    html(
-        "<div class=\"fold__body methods__sheet\">{}{}<p class=\"methods__line\"><b>How many GPUs. </b>{}</p>{}{}</div>",
-        &[
-            &answer.covered.then(|| formulas(side, answer, unit)),
-            &answer.covered.then(|| differences(answer)),
-            &answer.gpus.reason,
-            &list("What it does not cover for this scenario", &not_covered),
-            &list("To know about its numbers", &answer.remarks),
-        ],
-    )
+    html! {
+        div class="fold__body methods__sheet" {
+            @if answer.covered {
+                (formulas(side, answer, unit))
+                (differences(answer))
+            }
+            p class="methods__line" {
+                b { "How many GPUs. " }
+                (answer.gpus.reason)
+            }
+            @if let Some(list) = list("What it does not cover for this scenario", &not_covered) {
+                (list)
+            }
+            @if let Some(list) = list("To know about its numbers", &answer.remarks) { (list) }
+        }
+    }
 }
 
 /// The document's lines: formula, numbers, result.
@@ -85,12 +118,20 @@ fn formulas(side: &Side, answer: &MethodAnswer, unit: MemoryUnit) -> Html {
     let rows: Html = lines
         .iter()
         .map(|line| {
-            let note = (!line.note.is_empty()).then(|| html(" <span class=\"ledger__note\">{}</span>", &[&line.note]));
-            html(
-                "<tr><th scope=\"row\">{}{}</th><td class=\"methods__formula\">{}</td><td class=\"methods__formula\">{}</td>\
-                 <td class=\"num\">{}</td></tr>",
-                &[&line.kind, &note, &line.formula, &line.numbers, &line.result],
-            )
+            html! {
+                tr {
+                    th scope="row" {
+                        (line.kind)
+                        @if !line.note.is_empty() {
+                            " "
+                            span class="ledger__note" { (line.note) }
+                        }
+                    }
+                    td class="methods__formula" { (line.formula) }
+                    td class="methods__formula" { (line.numbers) }
+                    td class="num" { (line.result) }
+                }
+            }
         })
         .collect();
     wide("How it counts", answer.title, &["Part", "Formula", "With these numbers, in bytes", "Result"], &rows)
@@ -99,36 +140,51 @@ fn formulas(side: &Side, answer: &MethodAnswer, unit: MemoryUnit) -> Html {
 /// Every difference with its reason.
 fn differences(answer: &MethodAnswer) -> Html {
     if answer.differences.is_empty() {
-        return html("<p class=\"methods__line\">It agrees with the engine in every part.</p>", &[]);
+        return html! { p class="methods__line" { "It agrees with the engine in every part." } };
     }
     let rows: Html = answer
         .differences
         .iter()
         .map(|difference| {
-            html(
-                "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"methods__why\">{}</td></tr>",
-                &[&difference.term, &difference.says, &difference.engine_says, &difference.why],
-            )
+            html! {
+                tr {
+                    th scope="row" { (difference.term) }
+                    td class="num" { (difference.says) }
+                    td class="num" { (difference.engine_says) }
+                    td class="methods__why" { (difference.why) }
+                }
+            }
         })
         .collect();
     wide("Where it differs from the engine", answer.title, &["Part", "It says", "The engine says", "Why"], &rows)
 }
 
 /// A heading and a table that scrolls by itself where it is too wide.
-fn wide(heading: &str, of: &str, columns: &[&str], rows: &dyn Piece) -> Html {
-    let columns: Html = columns.iter().map(|column| html("<th scope=\"col\">{}</th>", &[column])).collect();
-    html(
-        "<h3>{}</h3><div class=\"methods__scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}: {}\">\
-         <table class=\"table\"><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>",
-        &[&heading, &of, &heading, &columns, rows],
-    )
+fn wide(heading: &str, of: &str, columns: &[&str], rows: &Html) -> Html {
+    html! {
+        h3 { (heading) }
+        div class="methods__scroll" tabindex="0" role="region" aria-label={ (of) ": " (heading) } {
+            table class="table" {
+                thead {
+                    tr {
+                        @for column in columns { th scope="col" { (column) } }
+                    }
+                }
+                tbody { (rows) }
+            }
+        }
+    }
 }
 
 /// A heading and a list; nothing where the list is empty.
 fn list(heading: &str, items: &[String]) -> Option<Html> {
     (!items.is_empty()).then(|| {
-        let items: Html = items.iter().map(|item| html("<li>{}</li>", &[item])).collect();
-        html("<h3>{}</h3><ul class=\"methods__list\">{}</ul>", &[&heading, &items])
+        html! {
+            h3 { (heading) }
+            ul class="methods__list" {
+                @for item in items { li { (item) } }
+            }
+        }
     })
 }
 
@@ -149,26 +205,28 @@ fn own_example() -> Html {
         "What stands in the way",
     ];
     let rows: Html = story().iter().map(step).collect();
-    html(
-        "<div class=\"fold__body methods__sheet\" data-testid=\"methods-story\">{}<p class=\"quiet methods__line\">\
-         A model of 7 billion parameters, 128 sequences of 4096 tokens, A100 with 40 GB (decimal, as the document reckons). \
-         Accumulation means one sequence at a time on each rank.</p></div>",
-        &[&wide("Its own example: from 924 GPUs to 8", "Li Ju 2026", &COLUMNS, &rows)],
-    )
+    html! {
+        div class="fold__body methods__sheet" data-testid="methods-story" {
+            (wide("Its own example: from 924 GPUs to 8", "Li Ju 2026", &COLUMNS, &rows))
+            p class="quiet methods__line" {
+                "A model of 7 billion parameters, 128 sequences of 4096 tokens, A100 with 40 GB \
+                 (decimal, as the document reckons). Accumulation means one sequence at a time on \
+                 each rank."
+            }
+        }
+    }
 }
 
 fn step(step: &StoryStep) -> Html {
     let count = |count: Option<u64>, otherwise: &str| count.map_or_else(|| otherwise.to_owned(), whole);
-    html(
-        "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\"><b>{}</b></td>\
-         <td class=\"num\">{}</td><td class=\"methods__why\">{}</td></tr>",
-        &[
-            &step.title,
-            &count(step.stated, "–"),
-            &count(step.arithmetic, "none"),
-            &step.runnable.map_or_else(|| "none".to_owned(), gpus),
-            &count(step.runnable_with_accumulation, "none"),
-            &step.sentence,
-        ],
-    )
+    html! {
+        tr {
+            th scope="row" { (step.title) }
+            td class="num" { (count(step.stated, "–")) }
+            td class="num" { (count(step.arithmetic, "none")) }
+            td class="num" { b { (step.runnable.map_or_else(|| "none".to_owned(), gpus)) } }
+            td class="num" { (count(step.runnable_with_accumulation, "none")) }
+            td class="methods__why" { (step.sentence) }
+        }
+    }
 }

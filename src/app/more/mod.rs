@@ -9,6 +9,9 @@ pub mod device;
 pub mod evidence;
 pub mod explain;
 pub mod export;
+pub mod fits;
+mod launched;
+mod log;
 pub mod methods;
 pub mod oom;
 pub mod paste;
@@ -45,6 +48,7 @@ pub fn answer(request: &Request) -> Reply {
         What::Accuracy => (accuracy::panel(), None),
         What::Explain => (explain_of(&scenario, request.unit, &request.text), None),
         What::Paste => paste::read(&request.text, scenario),
+        What::Fits => (fits::panel(&scenario, &request.text, request.unit), None),
         What::Export => (export::answer(&request.fragment, &request.text), None),
         What::Teach => (Html::made(teach::answer(request)), None),
         What::Story => (Html::made(teach::story_of(request)), None),

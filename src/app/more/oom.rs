@@ -14,65 +14,87 @@ const MOST_SHOWN: usize = 8;
 pub fn panel(scenario: &Scenario, messages: &[OomMessage]) -> Html {
     let Ok(job) = scenario.resolve() else {
         let sentence = "The message was read, but the scenario has no answer to set beside it: correct its inputs first.";
-        return html(r#"<div class="refused" role="alert"><p data-testid="paste-error">{}</p></div>"#, &[&sentence]);
+        return html! {
+            div class="refused" role="alert" { p data-testid="paste-error" { (sentence) } }
+        };
     };
     let found = diagnosis::of_each(&job, messages);
     let more = found.len().saturating_sub(MOST_SHOWN);
-    let mut shown: Html = found.iter().take(MOST_SHOWN).map(|found| one(scenario, found)).collect();
-    if more > 0 {
-        shown.add(r#"<p class="quiet">{} further messages that differ are not shown.</p>"#, &[&more.to_string()]);
+    html! {
+        div class="paste__found" data-testid="oom" {
+            @for found in found.iter().take(MOST_SHOWN) { (one(scenario, found)) }
+            @if more > 0 {
+                p class="quiet" { (more) " further messages that differ are not shown." }
+            }
+        }
     }
-    html(r#"<div class="paste__found" data-testid="oom">{}</div>"#, &[&shown])
 }
 
 /// One message: heading, doubts, cause, what was asked for, amounts, and what helps.
 fn one(scenario: &Scenario, found: &Diagnosis) -> Html {
-    html(
-        "<section class=\"paste__found\" aria-label=\"Out-of-memory message\"><h3 data-testid=\"oom-heading\">{}</h3>{}<div \
-         data-testid=\"oom-cause\">{}</div><div data-testid=\"oom-request\">{}</div>{}<div data-testid=\"oom-helps\"><h4>What \
-         helps</h4>{}</div></section>",
-        &[
-            &found.heading(),
-            &objections(found),
-            &paragraphs(&found.explanation()),
-            &paragraphs(&found.request()),
-            &amounts(&found.amounts),
-            &helps(scenario, found),
-        ],
-    )
+    html! {
+        section class="paste__found" aria-label="Out-of-memory message" {
+            h3 data-testid="oom-heading" { (found.heading()) }
+            @if let Some(objections) = objections(found) { (objections) }
+            div data-testid="oom-cause" { (paragraphs(&found.explanation())) }
+            div data-testid="oom-request" { (paragraphs(&found.request())) }
+            @if let Some(amounts) = amounts(&found.amounts) { (amounts) }
+            div data-testid="oom-helps" {
+                h4 { "What helps" }
+                (helps(scenario, found))
+            }
+        }
+    }
 }
 
 fn paragraphs(sentences: &[String]) -> Html {
-    sentences.iter().map(|sentence| html("<p>{}</p>", &[sentence])).collect()
+    sentences.iter().map(|sentence| html! { p { (sentence) } }).collect()
 }
 
 /// Why the message hardly comes from this scenario; nothing where it may.
 fn objections(found: &Diagnosis) -> Option<Html> {
     let sentences = found.objections();
     let (head, rest) = sentences.split_first()?;
-    Some(html(
-        r#"<div class="refused" role="alert" data-testid="oom-doubts"><p class="refused__head">{}</p>{}</div>"#,
-        &[head, &paragraphs(rest)],
-    ))
+    Some(html! {
+        div class="refused" role="alert" data-testid="oom-doubts" {
+            p class="refused__head" { (head) }
+            (paragraphs(rest))
+        }
+    })
 }
 
 /// The amounts side by side; nothing where the message states none.
 fn amounts(rows: &[AmountBeside]) -> Option<Html> {
     let show = |measure: Option<ShownAmount>| measure.map_or_else(|| "–".to_owned(), |measure| measure.to_string());
     let row = |row: &AmountBeside| {
-        html(
-            "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"table__reason\">{}</td></tr>",
-            &[&row.label, &show(row.message), &show(row.estimate), &row.note],
-        )
+        html! {
+            tr {
+                th scope="row" { (row.label) }
+                td class="num" { (show(row.message)) }
+                td class="num" { (show(row.estimate)) }
+                td class="table__reason" { (row.note) }
+            }
+        }
     };
-    let body: Html = rows.iter().map(row).collect();
     (!rows.is_empty()).then(|| {
-        html(
-            "<div class=\"dialog__scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Amounts side by side\"><table class=\"table\" \
-             data-testid=\"oom-amounts\"><thead><tr><th scope=\"col\">Amount</th><th scope=\"col\" class=\"num\">Message</th><th \
-             scope=\"col\" class=\"num\">Estimate</th><th scope=\"col\">Meaning</th></tr></thead><tbody>{}</tbody></table></div>",
-            &[&body],
-        )
+        html! {
+            div class="dialog__scroll" tabindex="0" role="region"
+                aria-label="Amounts side by side" {
+                table class="table" data-testid="oom-amounts" {
+                    thead {
+                        tr {
+                            th scope="col" { "Amount" }
+                            th scope="col" class="num" { "Message" }
+                            th scope="col" class="num" { "Estimate" }
+                            th scope="col" { "Meaning" }
+                        }
+                    }
+                    tbody {
+                        @for item in rows { (row(item)) }
+                    }
+                }
+            }
+        }
     })
 }
 
@@ -80,7 +102,14 @@ fn amounts(rows: &[AmountBeside]) -> Option<Html> {
 fn helps(scenario: &Scenario, found: &Diagnosis) -> Html {
     let buttons: Html = found.remedies.iter().filter_map(|remedy| button(scenario, found, remedy)).collect();
     let said = paragraphs(&found.advice_besides_changes());
-    if buttons.is_empty() { said } else { html(r#"<div class="fixes">{}</div>{}"#, &[&buttons, &said]) }
+    if buttons.is_empty() {
+        said
+    } else {
+        html! {
+            div class="fixes" { (buttons) }
+            (said)
+        }
+    }
 }
 
 /// A remedy that the estimator has tried, as one click; nothing for others.
@@ -98,11 +127,12 @@ fn button(scenario: &Scenario, found: &Diagnosis, remedy: &Remedy) -> Option<Htm
         Remedy::Setting { .. } | Remedy::Advice(_) => return None,
     };
     let [before, after] = [before, after].map(|bytes| ShownAmount::exactly(bytes).to_string());
-    Some(html(
-        "<button type=\"button\" class=\"fix\" data-do=\"take:{}\"><span class=\"fix__title\">{}</span><span \
-         class=\"fix__effect\">{} → {}</span></button>",
-        &[&encode(&changed), &title, &before, &after],
-    ))
+    Some(html! {
+        button type="button" class="fix" data-do={ "take:" (encode(&changed)) } {
+            span class="fix__title" { (title) }
+            span class="fix__effect" { (before) " → " (after) }
+        }
+    })
 }
 
 #[cfg(test)]

@@ -1,17 +1,19 @@
-//! A pasted text or chosen files, understood: a Hugging Face `config.json`, a model's other files, a message of a run that ran out of
-//! memory, or a memory snapshot.
+//! A pasted text or chosen files, understood: a link, a command or file of another tool, a Hugging Face `config.json`, a model's other files, a
+//! message of a run that ran out of memory, or a memory snapshot.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::app::anything::{Kind, kind_of};
 use crate::app::markup::{Html, html};
 use crate::app::more::wire::{AS_GENERIC, FILES, MARK, SNAPSHOT};
-use crate::app::more::{oom, snapshot};
+use crate::app::more::{launched, log, oom, snapshot};
 use crate::app::panels::dialogs::paste::NAME;
 use crate::app::panels::remarks;
 use crate::app::words::{self, whole};
 use crate::checkpoint::{self, Part, understood};
 use crate::import::{How, ImportError, Imported, ReportRow, config_json, config_json_as_generic};
+use crate::launch::Pasted;
 use crate::scenario::Scenario;
 use crate::scenario::codec::encode;
 
@@ -26,10 +28,17 @@ pub fn read(asked: &str, scenario: Scenario) -> (Html, Option<String>) {
     if let Some((FILES, files)) = asked.split_once(MARK) {
         return files_of_a_model(files, scenario);
     }
-    if may_hold_a_message(asked)
-        && let Ok(messages) = crate::import::oom::read(asked)
-    {
-        return (oom::panel(&scenario, &messages), None);
+    match kind_of(asked) {
+        Some(Kind::Link | Kind::Launch) => return launched::panel(&[Pasted { name: "", text: asked }], &scenario),
+        Some(Kind::Message) => {
+            let messages = crate::import::oom::read(asked).unwrap_or_default();
+            return (oom::panel(&scenario, &messages), None);
+        }
+        Some(Kind::Log) => {
+            let unit = scenario.memory_unit();
+            return crate::launch::logs::read(asked).map(|found| log::panel(&scenario, &found, unit)).unwrap_or_default();
+        }
+        Some(Kind::Config) | None => {}
     }
     let imported = match asked.split_once(MARK) {
         Some((AS_GENERIC, text)) => config_json_as_generic(text),
@@ -59,6 +68,13 @@ fn files_of_a_model(files: &str, scenario: Scenario) -> (Html, Option<String>) {
         })
         .collect();
     let Some(starts) = starts else { return (refused_for("The files did not arrive whole. Choose them again."), None) };
+    // A command with the files that it reads, among them perhaps the model's.
+    let texts: Vec<(&str, &str)> =
+        starts.iter().filter_map(|(name, start)| Some((*name, std::str::from_utf8(start).ok()?))).collect();
+    if texts.iter().any(|(_, text)| kind_of(text) == Some(Kind::Launch)) {
+        let pasted: Vec<Pasted<'_>> = texts.iter().map(|(name, text)| Pasted { name, text }).collect();
+        return launched::panel(&pasted, &scenario);
+    }
     let parts: Vec<Part<'_>> = starts.iter().map(|(name, start)| Part { name, start }).collect();
     match checkpoint::read(&parts) {
         Ok(found) => taken(&found.imported, &found.compared(), scenario),
@@ -67,19 +83,18 @@ fn files_of_a_model(files: &str, scenario: Scenario) -> (Html, Option<String>) {
 }
 
 fn refused_for(sentence: &str) -> Html {
-    html(r#"<div class="refused" role="alert"><p data-testid="paste-error">{}</p></div>"#, &[&sentence])
-}
-
-/// Whether a text is worth searching for messages: a file of keys without such a word is none, however long it is.
-fn may_hold_a_message(text: &str) -> bool {
-    !text.trim_start().starts_with('{') || ["emory", "MEMORY"].iter().any(|word| text.contains(word))
+    html! { div class="refused" role="alert" { p data-testid="paste-error" { (sentence) } } }
 }
 
 /// The button that opens the dialog for a run that ran out of memory.
 pub fn for_messages() -> Html {
-    let button = "<p class=\"methods__line\"><button type=\"button\" class=\"link\" data-testid=\"paste-oom\" \
-                  data-do=\"dialog:paste\">A run ran out of memory? Paste its message</button></p>";
-    html(button, &[])
+    html! {
+        p class="methods__line" {
+            button type="button" class="link" data-testid="paste-oom" data-do="dialog:paste" {
+                "A run ran out of memory? Paste its message"
+            }
+        }
+    }
 }
 
 /// Why there is no answer, with a way out.
@@ -87,60 +102,101 @@ fn refused(problem: &ImportError) -> Html {
     let ImportError::UnknownKind { model_type } = problem else {
         let nor = match problem {
             ImportError::NotJson { .. } => {
-                " Nor does it hold an out-of-memory message: those begin with words such as “CUDA out of memory”."
+                " Nor is it a command or file of a tool that is known here, or an out-of-memory message: those \
+                 begin with words such as `vllm serve` or “CUDA out of memory”."
             }
             _ => "",
         };
-        let template = r#"<div class="refused" role="alert"><p data-testid="paste-error">{}{}</p></div>"#;
-        return html(template, &[&problem.to_string(), &nor]);
+        return html! {
+            div class="refused" role="alert" {
+                p data-testid="paste-error" { (problem) (nor) }
+            }
+        };
     };
-    html(
-        r#"<div class="refused" role="alert" data-testid="paste-unknown"><p class="refused__head">Not counted: this kind (<code>{}</code>) is not known</p><p>Its layers may differ from those of every kind that Headroom knows, so an answer would be a guess. Type its sizes by hand under Architecture, or take the guess: the answer is then marked as assumed.</p><button type="button" class="button" data-testid="paste-generic" data-do="paste-generic">Count it as a generic decoder all the same</button></div>"#,
-        &[model_type],
-    )
+    html! {
+        div class="refused" role="alert" data-testid="paste-unknown" {
+            p class="refused__head" {
+                "Not counted: this kind ("
+                code { (model_type) }
+                ") is not known"
+            }
+            p {
+                "Its layers may differ from those of every kind that Headroom knows, so an answer \
+                 would be a guess. Type its sizes by hand under Architecture, or take the guess: \
+                 the answer is then marked as assumed."
+            }
+            button type="button" class="button" data-testid="paste-generic"
+                data-do="paste-generic" {
+                "Count it as a generic decoder all the same"
+            }
+        }
+    }
 }
 
 /// The sentence of what was understood, name and size, then what is not in the answer, what the files hold, and every key. The name is a
 /// new input for every text.
 fn report(imported: &Imported, stored: &[String], scenario: &Scenario, link: &str) -> Html {
-    let said: Html = stored.iter().map(|sentence| html("<p data-testid=\"paste-stored\">{}</p>", &[sentence])).collect();
-    let rows: Html = imported.report.iter().map(row).collect();
-    html(
-        r#"<div class="paste__found" data-key="found-{}"><p data-testid="paste-understood">{}</p><div class="field"><label class="field__label" for="{}">Name of the model, yours to change</label><input id="{}" class="field__input" type="text" maxlength="60" autocomplete="off" spellcheck="false" data-testid="paste-name" value="{}"></div>{}{}{}{}<div class="dialog__scroll" tabindex="0" role="region" aria-label="Keys of the file"><table class="table" data-testid="paste-report"><thead><tr><th scope="col">Key</th><th scope="col">Value</th><th scope="col">How</th><th scope="col">Note</th></tr></thead><tbody>{}</tbody></table></div></div>"#,
-        &[
-            &link,
-            &understood(imported),
-            &NAME,
-            &NAME,
-            &words::model_name(scenario),
-            &size(imported, scenario),
-            &remarks::remarks(scenario),
-            &upper_bounds(&imported.upper_bounds),
-            &said,
-            &rows,
-        ],
-    )
+    html! {
+        div class="paste__found" data-key={ "found-" (link) } {
+            p data-testid="paste-understood" { (understood(imported)) }
+            div class="field" {
+                label class="field__label" for=(NAME) { "Name of the model, yours to change" }
+                input id=(NAME) class="field__input" type="text" maxlength="60"
+                    autocomplete="off" spellcheck="false" data-testid="paste-name"
+                    value=(words::model_name(scenario));
+            }
+            (size(imported, scenario))
+            (remarks::remarks(scenario))
+            @if let Some(upper_bounds) = upper_bounds(&imported.upper_bounds) { (upper_bounds) }
+            @for sentence in stored { p data-testid="paste-stored" { (sentence) } }
+            div class="dialog__scroll" tabindex="0" role="region" aria-label="Keys of the file" {
+                table class="table" data-testid="paste-report" {
+                    thead {
+                        tr {
+                            th scope="col" { "Key" }
+                            th scope="col" { "Value" }
+                            th scope="col" { "How" }
+                            th scope="col" { "Note" }
+                        }
+                    }
+                    tbody {
+                        @for item in &imported.report { (row(item)) }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// How many parameters it has, and whether it is a row of the list.
 fn size(imported: &Imported, scenario: &Scenario) -> Html {
     let count = words::parameters(scenario).map_or_else(|| "an unknown number of".to_owned(), whole);
     let row = scenario.model().filter(|_| !scenario.may_be_named()).map(|row| format!(" This is {} from the list.", row.name));
-    html(
-        r#"<p data-testid="paste-size"><b>{} parameters</b>, of the kind <code>{}</code>.{}</p>"#,
-        &[&count, &imported.model_type, &row.unwrap_or_default()],
-    )
+    html! {
+        p data-testid="paste-size" {
+            b { (count) " parameters" }
+            ", of the kind "
+            code { (imported.model_type) }
+            "."
+            (row.unwrap_or_default())
+        }
+    }
 }
 
 /// What is not modelled as the model has it, and counted so that the answer is rather too high; nothing where there is nothing.
 fn upper_bounds(notes: &[String]) -> Option<Html> {
-    let items: Html = notes.iter().map(|note| html("<li>{}</li>", &[note])).collect();
     (!notes.is_empty()).then(|| {
-        html(
-            "<div><p data-testid=\"paste-upper-bounds\">Parts of this model are not modelled as they are. They are counted as an upper bound, so the \
-             memory shown is rather too high than too low:</p><ul>{}</ul></div>",
-            &[&items],
-        )
+        html! {
+            div {
+                p data-testid="paste-upper-bounds" {
+                    "Parts of this model are not modelled as they are. They are counted as an \
+                     upper bound, so the memory shown is rather too high than too low:"
+                }
+                ul {
+                    @for note in notes { li { (note) } }
+                }
+            }
+        }
     })
 }
 
@@ -151,10 +207,14 @@ fn row(row: &ReportRow) -> Html {
         How::Assumed => ("tag tag--assumed", "assumed"),
         How::Ignored => ("tag", "ignored"),
     };
-    html(
-        "<tr><th scope=\"row\"><code>{}</code></th><td>{}</td><td><span class=\"{}\">{}</span></td><td class=\"table__reason\">{}</td></tr>",
-        &[&row.key, &row.value, &class, &how, &row.note],
-    )
+    html! {
+        tr {
+            th scope="row" { code { (row.key) } }
+            td { (row.value) }
+            td { span class=(class) { (how) } }
+            td class="table__reason" { (row.note) }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -24,12 +24,20 @@ const IDS: [&str; 2] = ["reqw", "reqn"];
 pub fn panel(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
     let Run::Serving(run) = job.run() else { return Html::new() };
     let story = Story { scenario, job, run, unit, known: inverse(&Lengths::of(job)) };
-    html(
-        "<section class=\"section section--screen\" data-testid=\"serving\"><div class=\"section__head\"><h2>More requests at once</h2>\
-         <p class=\"section__note\">Served by one instance, each with a whole context, with everything else as it is.</p></div>\
-         {}{}{}</section>",
-        &[&story.curves(), &story.more(), &super::paste::for_messages()],
-    )
+    html! {
+        section class="section section--screen" data-testid="serving" {
+            div class="section__head" {
+                h2 { "More requests at once" }
+                p class="section__note" {
+                    "Served by one instance, each with a whole context, with everything else as it \
+                     is."
+                }
+            }
+            (story.curves())
+            (story.more())
+            (super::paste::for_messages())
+        }
+    }
 }
 
 /// A serving job with the largest that fits.
@@ -48,30 +56,37 @@ impl Story<'_> {
         let button = |more: &More| {
             let mut changed = self.scenario.clone();
             change(&mut changed, more.change);
-            html(
-                "<button type=\"button\" class=\"fix\" data-do=\"take:{}\"><span class=\"fix__title\">{}</span><span \
-                 class=\"fix__effect\">{} → {}</span></button>",
-                &[&encode(&changed), &more.title, &whole(now), &requests(more.at_once)],
-            )
+            html! {
+                button type="button" class="fix" data-do={ "take:" (encode(&changed)) } {
+                    span class="fix__title" { (more.title) }
+                    span class="fix__effect" { (whole(now)) " → " (requests(more.at_once)) }
+                }
+            }
         };
         let buttons: Html = more_requests(self.job, &self.known).iter().map(button).collect();
         if buttons.as_str().is_empty() {
-            return html("<p class=\"quiet\">No narrower format of weights or cache makes room for more requests.</p>", &[]);
+            return html! {
+                p class="quiet" {
+                    "No narrower format of weights or cache makes room for more requests."
+                }
+            };
         }
-        html(
-            "<div class=\"serving__more\" data-testid=\"serving-more\"><h3>Room for more requests</h3><div class=\"fixes\">{}</div></div>",
-            &[&buttons],
-        )
+        html! {
+            div class="serving__more" data-testid="serving-more" {
+                h3 { "Room for more requests" }
+                div class="fixes" { (buttons) }
+            }
+        }
     }
 
     fn curves(&self) -> Html {
         let largest = self.known.largest_batch;
         let memory = curve_requests(self.job, largest, POINTS);
         let paces = curve_batch(self.job, largest, POINTS);
-        html(
-            "<div class=\"step__pair\">{}{}</div>{}",
-            &[&self.memory_figure(&memory), &self.pace_figure(&paces), &self.twin(&memory, &paces)],
-        )
+        html! {
+            div class="step__pair" { (self.memory_figure(&memory)) (self.pace_figure(&paces)) }
+            (self.twin(&memory, &paces))
+        }
     }
 
     fn amount(&self, bytes: Bytes) -> f64 {
@@ -83,12 +98,16 @@ impl Story<'_> {
             let view = self.memory_view(id, points);
             Html::made(charts::curve(&view, frame).svg)
         });
-        html(
-            "<figure class=\"step__figure\" data-testid=\"serving-memory\"><figcaption><h3>Memory by requests at once</h3></figcaption>\
-             <div role=\"img\" aria-label=\"Memory of one GPU by requests at once, as in the table below\"><div \
-             class=\"step__wide\">{}</div><div class=\"step__narrow\">{}</div></div></figure>",
-            &[&wide, &narrow],
-        )
+        html! {
+            figure class="step__figure" data-testid="serving-memory" {
+                figcaption { h3 { "Memory by requests at once" } }
+                div role="img"
+                    aria-label="Memory of one GPU by requests at once, as in the table below" {
+                    div class="step__wide" { (wide) }
+                    div class="step__narrow" { (narrow) }
+                }
+            }
+        }
     }
 
     fn memory_view(&self, id: &'static str, points: &[RequestsPoint]) -> CurveView {
@@ -131,11 +150,12 @@ impl Story<'_> {
     /// Tokens per second against requests at once; its points open as scenarios.
     fn pace_figure(&self, points: &[BatchPoint]) -> Html {
         if points.len() < 2 {
-            return html(
-                "<p class=\"quiet\">No pace: peak rate or memory bandwidth of this GPU are not known. Enter them under GPU and layout \
-                 details.</p>",
-                &[],
-            );
+            return html! {
+                p class="quiet" {
+                    "No pace: peak rate or memory bandwidth of this GPU are not known. Enter them \
+                     under GPU and layout details."
+                }
+            };
         }
         let view = FrontView {
             name: "Tokens per second by requests at once".to_owned(),
@@ -149,12 +169,20 @@ impl Story<'_> {
                 .collect(),
         };
         let [wide, narrow] = [Frame::new(600, 320), Frame::new(336, 280)].map(|frame| Html::made(charts::front(&view, frame)));
-        html(
-            "<figure class=\"step__figure plan__front\" data-testid=\"serving-pace\"><figcaption><h3>Speed by requests at once</h3>\
-             <p class=\"quiet\">{} Large marks fit; each opens as a scenario. {}</p></figcaption><div class=\"step__wide\">{}</div>\
-             <div class=\"step__narrow\">{}</div></figure>",
-            &[&self.turns(), &legend(&view.series), &wide, &narrow],
-        )
+        html! {
+            figure class="step__figure plan__front" data-testid="serving-pace" {
+                figcaption {
+                    h3 { "Speed by requests at once" }
+                    p class="quiet" {
+                        (self.turns())
+                        " Large marks fit; each opens as a scenario. "
+                        (legend(&view.series))
+                    }
+                }
+                div class="step__wide" { (wide) }
+                div class="step__narrow" { (narrow) }
+            }
+        }
     }
 
     /// Where the step turns from reading to computing.
@@ -194,29 +222,47 @@ impl Story<'_> {
         let row = |point: &RequestsPoint| {
             let total: Bytes = point.by_kind.into_iter().sum();
             let pace = paces.iter().find(|pace| pace.sequences == point.sequences);
-            html(
-                "<tr class=\"{}\"><th scope=\"row\" class=\"num\">{}</th><td class=\"num\">{}</td><td>{}</td><td class=\"num\">{}</td>\
-                 <td class=\"num\">{}</td><td>{}</td></tr>",
-                &[
-                    &if point.sequences == self.run.concurrent_sequences { "table__total" } else { "" },
-                    &whole(point.sequences),
-                    &scale.show(total),
-                    &if total <= capacity { "fits" } else { "does not fit" },
-                    &pace.map(|pace| amount(pace.tokens_per_second)),
-                    &pace.map(|pace| amount(pace.per_sequence)),
-                    &pace.map(|pace| bound(pace.bound)),
-                ],
-            )
+            let own = point.sequences == self.run.concurrent_sequences;
+            html! {
+                tr class=(if own { "table__total" } else { "" }) {
+                    th scope="row" class="num" { (whole(point.sequences)) }
+                    td class="num" { (scale.show(total)) }
+                    td { (if total <= capacity { "fits" } else { "does not fit" }) }
+                    td class="num" {
+                        @if let Some(pace) = pace { (amount(pace.tokens_per_second)) }
+                    }
+                    td class="num" {
+                        @if let Some(pace) = pace { (amount(pace.per_sequence)) }
+                    }
+                    td {
+                        @if let Some(pace) = pace { (bound(pace.bound)) }
+                    }
+                }
+            }
         };
-        let rows: Html = memory.iter().map(row).collect();
-        html(
-            "<details class=\"twin\"><summary>Both curves as a table</summary><div class=\"twin__scroll\" tabindex=\"0\" role=\"region\" \
-             aria-label=\"Memory and speed by requests at once\"><table class=\"table\" data-testid=\"serving-table\"><thead><tr><th \
-             scope=\"col\" class=\"num\">Requests at once</th><th scope=\"col\" class=\"num\">Memory per GPU, {}</th><th scope=\"col\">Room\
-             </th><th scope=\"col\" class=\"num\">Tokens per second, all</th><th scope=\"col\" class=\"num\">for each</th><th \
-             scope=\"col\">Held up by</th></tr></thead><tbody>{}</tbody></table></div></details>",
-            &[&self.unit.name(), &rows],
-        )
+        html! {
+            details class="twin" {
+                summary { "Both curves as a table" }
+                div class="twin__scroll" tabindex="0" role="region"
+                    aria-label="Memory and speed by requests at once" {
+                    table class="table" data-testid="serving-table" {
+                        thead {
+                            tr {
+                                th scope="col" class="num" { "Requests at once" }
+                                th scope="col" class="num" { "Memory per GPU, " (self.unit.name()) }
+                                th scope="col" { "Room" }
+                                th scope="col" class="num" { "Tokens per second, all" }
+                                th scope="col" class="num" { "for each" }
+                                th scope="col" { "Held up by" }
+                            }
+                        }
+                        tbody {
+                            @for item in memory { (row(item)) }
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -28,36 +28,46 @@ pub fn panel(scenario: &Scenario, bytes: &str) -> Html {
 }
 
 fn refused(sentence: &str) -> Html {
-    html(r#"<div class="refused" role="alert"><p data-testid="paste-error">{}</p></div>"#, &[&sentence])
+    html! { div class="refused" role="alert" { p data-testid="paste-error" { (sentence) } } }
 }
 
 fn shown(found: &SnapshotBeside, grows: bool) -> Html {
-    let sentences: Html = found.sentences(grows).iter().map(|sentence| html("<p>{}</p>", &[sentence])).collect();
-    html(
-        "<section class=\"paste__found\" data-testid=\"snapshot\" aria-label=\"Memory snapshot\"><h3>{}</h3>{}{}{}{}</section>",
-        &[
-            &found.heading(),
-            &amounts(&found.amounts()),
-            &sentences,
-            &found.courses.as_ref().map(|courses| pictures(courses, found)),
-            &differences(found),
-        ],
-    )
+    html! {
+        section class="paste__found" data-testid="snapshot" aria-label="Memory snapshot" {
+            h3 { (found.heading()) }
+            (amounts(&found.amounts()))
+            @for sentence in &found.sentences(grows) { p { (sentence) } }
+            @if let Some(courses) = found.courses.as_ref() { (pictures(courses, found)) }
+            (differences(found))
+        }
+    }
 }
 
 fn amounts(rows: &[AmountOfBoth]) -> Html {
     let show = |bytes| MemoryUnit::Gib.show(bytes);
     let row = |row: &AmountOfBoth| {
-        html(
-            "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td></tr>",
-            &[&row.label, &show(row.measured), &show(row.predicted)],
-        )
+        html! {
+            tr {
+                th scope="row" { (row.label) }
+                td class="num" { (show(row.measured)) }
+                td class="num" { (show(row.predicted)) }
+            }
+        }
     };
-    html(
-        "<table class=\"table\" data-testid=\"snapshot-amounts\"><thead><tr><th scope=\"col\">At the peak</th><th scope=\"col\" \
-         class=\"num\">Snapshot</th><th scope=\"col\" class=\"num\">Estimate</th></tr></thead><tbody>{}</tbody></table>",
-        &[&rows.iter().map(row).collect::<Html>()],
-    )
+    html! {
+        table class="table" data-testid="snapshot-amounts" {
+            thead {
+                tr {
+                    th scope="col" { "At the peak" }
+                    th scope="col" class="num" { "Snapshot" }
+                    th scope="col" class="num" { "Estimate" }
+                }
+            }
+            tbody {
+                @for item in rows { (row(item)) }
+            }
+        }
+    }
 }
 
 /// One step on both sides as a picture, and where they are furthest apart in words.
@@ -66,12 +76,22 @@ fn pictures(courses: &Courses, found: &SnapshotBeside) -> Html {
         .map(|(id, frame)| Html::made(charts::curve(&view(id, courses), frame).svg));
     let apart = found.furthest_in_words();
     let said = apart.unwrap_or_else(|| "Over the step both stay within one percent of the peak of each other.".to_owned());
-    html(
-        "<figure class=\"step__figure\" data-testid=\"snapshot-step\"><figcaption><h4>Memory of tensors over a step</h4><p \
-         class=\"quiet\">From left to right a tensor is taken or freed at a time; the peaks lie on each other.</p></figcaption><div \
-         role=\"img\" aria-label=\"{}\"><div class=\"step__wide\">{}</div><div class=\"step__narrow\">{}</div></div></figure><p>{}</p>",
-        &[&said, &wide, &narrow, &said],
-    )
+    html! {
+        figure class="step__figure" data-testid="snapshot-step" {
+            figcaption {
+                h4 { "Memory of tensors over a step" }
+                p class="quiet" {
+                    "From left to right a tensor is taken or freed at a time; the peaks lie on \
+                     each other."
+                }
+            }
+            div role="img" aria-label=(said) {
+                div class="step__wide" { (wide) }
+                div class="step__narrow" { (narrow) }
+            }
+        }
+        p { (said) }
+    }
 }
 
 fn view(id: &'static str, courses: &Courses) -> CurveView {
@@ -100,23 +120,37 @@ fn view(id: &'static str, courses: &Courses) -> CurveView {
 /// The sizes of which one side has more tensors; a sentence where there are none.
 fn differences(found: &SnapshotBeside) -> Html {
     if found.differences.is_empty() {
-        return html("<p>Both sides hold the same tensors at their peaks.</p>", &[]);
+        return html! { p { "Both sides hold the same tensors at their peaks." } };
     }
     let show = |bytes| MemoryUnit::Gib.show(bytes);
     let row = |one: &Difference| {
-        html(
-            "<tr><th scope=\"row\" class=\"num\">{}</th><td>{} of {}</td><td class=\"table__reason\">{}</td></tr>",
-            &[&show(one.bytes()), &one.excess(), &show(one.block), &one.origin()],
-        )
+        html! {
+            tr {
+                th scope="row" class="num" { (show(one.bytes())) }
+                td { (one.excess()) " of " (show(one.block)) }
+                td class="table__reason" { (one.origin()) }
+            }
+        }
     };
-    let rest = found.rest_in_words().map(|rest| html("<p class=\"quiet\">{}</p>", &[&rest]));
-    html(
-        "<h4>Largest differences at the peak</h4><div class=\"dialog__scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Largest \
-         differences at the peak\"><table class=\"table\" data-testid=\"snapshot-differences\"><thead><tr><th scope=\"col\" \
-         class=\"num\">Memory</th><th scope=\"col\">Tensors</th><th scope=\"col\">What they are</th></tr></thead><tbody>{}</tbody>\
-         </table></div>{}",
-        &[&found.differences.iter().map(row).collect::<Html>(), &rest],
-    )
+    html! {
+        h4 { "Largest differences at the peak" }
+        div class="dialog__scroll" tabindex="0" role="region"
+            aria-label="Largest differences at the peak" {
+            table class="table" data-testid="snapshot-differences" {
+                thead {
+                    tr {
+                        th scope="col" class="num" { "Memory" }
+                        th scope="col" { "Tensors" }
+                        th scope="col" { "What they are" }
+                    }
+                }
+                tbody {
+                    @for item in &found.differences { (row(item)) }
+                }
+            }
+        }
+        @if let Some(rest) = found.rest_in_words() { p class="quiet" { (rest) } }
+    }
 }
 
 #[cfg(test)]

@@ -24,28 +24,45 @@ pub fn panel(job: &Job, unit: MemoryUnit) -> Html {
         all.iter().enumerate().filter(|(at, _)| *at + 1 < MOST || *at + 1 == all.len()).map(|(_, stage)| stage).collect();
     let rows: Html = shown.iter().map(|stage| table_row(stage, &pipeline, scale)).collect();
     let bars = BarView { id: "stages", rows: shown.iter().map(|stage| bar(stage, scale, capacity)).collect() };
-    let left_out = (shown.len() < all.len()).then(|| {
-        html(
-            "<p class=\"quiet\">Of {} stages the first {} and the last are shown.</p>",
-            &[&whole(pipeline.ranks), &whole(u64::try_from(MOST - 1).unwrap_or(0))],
-        )
-    });
-    html(
-        "<section class=\"section section--screen\" data-testid=\"stages\"><div class=\"section__head\"><h2>Pipeline stages</h2>\
-         <p class=\"section__note\">One GPU of every stage, each at its own peak; the fullest one is the answer above.</p></div>{}\
-         <div role=\"img\" aria-label=\"Memory of every stage, as in the table below\">{}</div>\
-         <table class=\"table step__moments\"><thead><tr><th scope=\"col\">Stage</th><th scope=\"col\" class=\"num\">Layers</th>\
-         <th scope=\"col\" class=\"num\">{}</th><th scope=\"col\" class=\"num\">Memory, {}</th><th scope=\"col\">Peaks</th></tr></thead>\
-         <tbody>{}</tbody></table>{}</section>",
-        &[
-            &left_out,
-            &Html::made(charts::bar(&bars, 640)),
-            &if pipeline.chunks > 1 { "Chunks in flight" } else { "Micro-batches in flight" },
-            &scale.unit.name(),
-            &rows,
-            &schedule(&pipeline),
-        ],
-    )
+    html! {
+        section class="section section--screen" data-testid="stages" {
+            div class="section__head" {
+                h2 { "Pipeline stages" }
+                p class="section__note" {
+                    "One GPU of every stage, each at its own peak; the fullest one is the answer \
+                     above."
+                }
+            }
+            @if shown.len() < all.len() {
+                p class="quiet" {
+                    "Of "
+                    (whole(pipeline.ranks))
+                    " stages the first "
+                    (whole(u64::try_from(MOST - 1).unwrap_or(0)))
+                    " and the last are shown."
+                }
+            }
+            div role="img" aria-label="Memory of every stage, as in the table below" {
+                (Html::made(charts::bar(&bars, 640)))
+            }
+            table class="table step__moments" {
+                thead {
+                    tr {
+                        th scope="col" { "Stage" }
+                        th scope="col" class="num" { "Layers" }
+                        th scope="col" class="num" {
+                            @if pipeline.chunks > 1 { "Chunks" } @else { "Micro-batches" }
+                            " in flight"
+                        }
+                        th scope="col" class="num" { "Memory, " (scale.unit.name()) }
+                        th scope="col" { "Peaks" }
+                    }
+                }
+                tbody { (rows) }
+            }
+            (schedule(&pipeline))
+        }
+    }
 }
 
 fn table_row(stage: &StageMemory, pipeline: &Pipeline, scale: Scale) -> Html {
@@ -54,17 +71,15 @@ fn table_row(stage: &StageMemory, pipeline: &Pipeline, scale: Scale) -> Html {
         last if last + 1 == pipeline.ranks => ", head and loss",
         _ => "",
     };
-    html(
-        "<tr><th scope=\"row\">{}{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}</td></tr>",
-        &[
-            &whole(stage.stage + 1),
-            &ends,
-            &whole(stage.blocks),
-            &whole(stage.in_flight),
-            &scale.show(stage.total()),
-            &stage.moment,
-        ],
-    )
+    html! {
+        tr {
+            th scope="row" { (whole(stage.stage + 1)) (ends) }
+            td class="num" { (whole(stage.blocks)) }
+            td class="num" { (whole(stage.in_flight)) }
+            td class="num" { (scale.show(stage.total())) }
+            td { (stage.moment) }
+        }
+    }
 }
 
 fn bar(stage: &StageMemory, scale: Scale, capacity: Bytes) -> BarRow {
@@ -90,7 +105,7 @@ fn bar(stage: &StageMemory, scale: Scale, capacity: Bytes) -> BarRow {
 fn schedule(pipeline: &Pipeline) -> Html {
     let facts = pipeline.schedule.facts();
     if usize::try_from(pipeline.ranks).unwrap_or(usize::MAX) > MOST {
-        return html("<p class=\"quiet\">{}: too many stages to draw.</p>", &[&facts.name]);
+        return html! { p class="quiet" { (facts.name) ": too many stages to draw." } };
     }
     // More micro-batches repeat the middle of the picture.
     let enough = pipeline.ranks.saturating_mul(2).saturating_add(2);
@@ -102,27 +117,36 @@ fn schedule(pipeline: &Pipeline) -> Html {
     };
     let view = ScheduleView { rows: (0..pipeline.ranks).map(row).collect(), end: played.end };
     let share = format!("{:.1} %", 100.0 * pipeline.bubble_fraction(&PassTimes::new(1.0, 1.0, 1.0)));
-    html(
-        "<h3>{}</h3><p class=\"methods__line\">Forward, backward for inputs and backward for weights drawn equally long; {} of {} \
-         micro-batches. Idle time {}: {} of the whole step.</p><div role=\"img\" aria-label=\"The order of passes on every stage\" \
-         data-testid=\"schedule\">{}</div><p class=\"quiet\">{} forward {} backward {} backward for weights alone</p>",
-        &[
-            &facts.name,
-            &whole(drawn.micro_batches),
-            &whole(pipeline.micro_batches),
-            &facts.bubble,
-            &share,
-            &Html::made(charts::schedule(&view, 960)),
-            &swatch("pass-f", MemoryKind::Parameter),
-            &swatch("pass-b", MemoryKind::Activation),
-            &swatch("pass-w", MemoryKind::Gradient),
-        ],
-    )
+    html! {
+        h3 { (facts.name) }
+        p class="methods__line" {
+            "Forward, backward for inputs and backward for weights drawn equally long; "
+            (whole(drawn.micro_batches))
+            " of "
+            (whole(pipeline.micro_batches))
+            " micro-batches. Idle time "
+            (facts.bubble)
+            ": "
+            (share)
+            " of the whole step."
+        }
+        div role="img" aria-label="The order of passes on every stage" data-testid="schedule" {
+            (Html::made(charts::schedule(&view, 960)))
+        }
+        p class="quiet" {
+            (swatch("pass-f", MemoryKind::Parameter))
+            " forward "
+            (swatch("pass-b", MemoryKind::Activation))
+            " backward "
+            (swatch("pass-w", MemoryKind::Gradient))
+            " backward for weights alone"
+        }
+    }
 }
 
 /// The colour of a pass, which is that of a kind of memory.
 fn swatch(id: &str, kind: MemoryKind) -> Html {
-    html("<span class=\"swatch\">{}</span>", &[&Html::made(charts::swatch(id, kind.index()))])
+    html! { span class="swatch" { (Html::made(charts::swatch(id, kind.index()))) } }
 }
 
 fn span(timed: &Timed) -> PassSpan {

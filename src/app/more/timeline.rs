@@ -16,33 +16,54 @@ pub fn panel(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Html {
     let scale = Scale::of(unit, estimate.total(), estimate.capacity);
     let played = estimate.timeline.as_ref().and_then(|timeline| Story::of(job, estimate, timeline, scale));
     let inside = played.map_or_else(|| moments(estimate, scale), |story| story.html());
-    html(
-        "<section class=\"section section--screen\"><div class=\"section__head\"><h2>Memory over one step</h2>\
-         <p class=\"section__note\">On the fullest GPU, from forward through backward to the optimizer; of accumulated micro-batches \
-         the last.</p></div>{}{}</section>",
-        &[&inside, &super::paste::for_messages()],
-    )
+    html! {
+        section class="section section--screen" {
+            div class="section__head" {
+                h2 { "Memory over one step" }
+                p class="section__note" {
+                    "On the fullest GPU, from forward through backward to the optimizer; of \
+                     accumulated micro-batches the last."
+                }
+            }
+            (inside)
+            (super::paste::for_messages())
+        }
+    }
 }
 
 /// For a stack whose step is not played: the moments that were compared.
 fn moments(estimate: &Estimate, scale: Scale) -> Html {
-    let rows: Html = estimate
-        .moments
-        .iter()
-        .map(|moment| {
-            html(
-                "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td></tr>",
-                &[&upper_first(moment.name), &scale.show(moment.total)],
-            )
-        })
-        .collect();
-    html(
-        "<p class=\"step__peak\" data-testid=\"step-peak\">Peaks <b>{}</b>, at {} {}.</p><p class=\"methods__line quiet\">This stack is \
-         not played operation by operation, so there is no picture of its step: these are the moments that are compared.</p>\
-         <table class=\"table step__moments\" data-testid=\"step-moments\"><thead><tr><th scope=\"col\">Moment</th>\
-         <th scope=\"col\" class=\"num\">Memory, {}</th></tr></thead><tbody>{}</tbody></table>",
-        &[&estimate.peak_moment, &scale.show(estimate.total()), &scale.unit.name(), &scale.unit.name(), &rows],
-    )
+    html! {
+        p class="step__peak" data-testid="step-peak" {
+            "Peaks "
+            b { (estimate.peak_moment) }
+            ", at "
+            (scale.show(estimate.total()))
+            " "
+            (scale.unit.name())
+            "."
+        }
+        p class="methods__line quiet" {
+            "This stack is not played operation by operation, so there is no picture of its step: \
+             these are the moments that are compared."
+        }
+        table class="table step__moments" data-testid="step-moments" {
+            thead {
+                tr {
+                    th scope="col" { "Moment" }
+                    th scope="col" class="num" { "Memory, " (scale.unit.name()) }
+                }
+            }
+            tbody {
+                @for moment in &estimate.moments {
+                    tr {
+                        th scope="row" { (upper_first(moment.name)) }
+                        td class="num" { (scale.show(moment.total)) }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// The first step and a later one, with what stands outside the allocator.
@@ -79,15 +100,17 @@ impl<'a> Story<'a> {
     }
 
     fn html(&self) -> Html {
-        let pictures: Html = [(0, "Step 1", &self.first), (1, "Step 2 and every later one", &self.steady)]
-            .into_iter()
-            .map(|(at, name, timeline)| self.picture(at, name, timeline))
-            .collect();
-        html(
-            "<p class=\"step__peak\" data-testid=\"step-peak\">{}</p><div class=\"step__pair\">{}</div>\
-             <p class=\"methods__line\" data-testid=\"step-first\">{}</p>{}",
-            &[&self.sentence(), &pictures, &self.comparison(), &self.twin()],
-        )
+        let steps = [("Step 1", &self.first), ("Step 2 and every later one", &self.steady)];
+        html! {
+            p class="step__peak" data-testid="step-peak" { (self.sentence()) }
+            div class="step__pair" {
+                @for (at, (name, timeline)) in steps.into_iter().enumerate() {
+                    (self.picture(at, name, timeline))
+                }
+            }
+            p class="methods__line" data-testid="step-first" { (self.comparison()) }
+            (self.twin())
+        }
     }
 
     /// When the peak is, what is most of it, and the operation.
@@ -95,18 +118,23 @@ impl<'a> Story<'a> {
         let Some(peak) = self.steady.stretches.get(self.steady.peak) else { return Html::new() };
         let parts: Vec<String> =
             largest(&peak.peak).into_iter().take(2).map(|(kind, _)| self.amount_of(kind, &peak.peak)).collect();
-        let operation = (!peak.operation.is_empty()).then(|| html(" The operation is {}.", &[&lower_first(peak.operation)]));
-        html(
-            "Peaks <b>{}</b>{}: {}, of {} {} in all.{}",
-            &[
-                &peak.name,
-                &blocks(peak).map(|blocks| format!(" ({blocks})")),
-                &parts.join(" and "),
-                &self.scale.show(total(&peak.peak)),
-                &self.scale.unit.name(),
-                &operation,
-            ],
-        )
+        html! {
+            "Peaks "
+            b { (peak.name) }
+            @if let Some(blocks) = blocks(peak) { (format!(" ({blocks})")) }
+            ": "
+            (parts.join(" and "))
+            ", of "
+            (self.scale.show(total(&peak.peak)))
+            " "
+            (self.scale.unit.name())
+            " in all."
+            @if !peak.operation.is_empty() {
+                " The operation is "
+                (lower_first(peak.operation))
+                "."
+            }
+        }
     }
 
     /// `9.4 GiB of activations`, as it is printed among the kinds of that moment.
@@ -147,11 +175,13 @@ impl<'a> Story<'a> {
             let view = view(id, name, timeline, (self.estimate.capacity, self.scale.unit), beside);
             Html::made(charts::step(&view, frame))
         });
-        html(
-            "<figure class=\"step__figure\" data-testid=\"step-{}\"><figcaption><h3>{}</h3></figcaption>\
-             <div class=\"step__wide\">{}</div><div class=\"step__narrow\">{}</div></figure>",
-            &[&(at + 1).to_string(), &name, &wide, &narrow],
-        )
+        html! {
+            figure class="step__figure" data-testid={ "step-" (at + 1) } {
+                figcaption { h3 { (name) } }
+                div class="step__wide" { (wide) }
+                div class="step__narrow" { (narrow) }
+            }
+        }
     }
 
     /// The moments as a table; what follows on each other in one place is one row.
@@ -159,22 +189,32 @@ impl<'a> Story<'a> {
         let stretches = &self.steady.stretches;
         let named: Vec<(Phase, String)> =
             stretches.iter().enumerate().map(|(at, stretch)| (stretch.phase, place(stretches, at, self.ends))).collect();
-        let mut rows = Html::new();
         let mut from = 0;
-        for places in named.chunk_by(|a, b| a == b) {
-            let to = from + places.len();
-            if let (Some((phase, place)), Some(row)) = (places.first(), self.highest(from..to)) {
-                rows.add("{}", &[&self.row(*phase, place, row, (from..to).contains(&self.steady.peak))]);
+        let rows = named.chunk_by(|a, b| a == b).filter_map(|places| {
+            let stretch = from..from + places.len();
+            from = stretch.end;
+            let ((phase, place), row) = (places.first()?, self.highest(stretch.clone())?);
+            Some(self.row(*phase, place, row, stretch.contains(&self.steady.peak)))
+        });
+        html! {
+            details class="twin" {
+                summary { "Its moments as a table" }
+                div class="twin__scroll" tabindex="0" role="region" aria-label="Moments of a step" {
+                    table class="table" data-testid="step-moments" {
+                        thead {
+                            tr {
+                                th scope="col" { "Phase" }
+                                th scope="col" { "Where" }
+                                th scope="col" class="num" { "Highest, " (self.scale.unit.name()) }
+                                th scope="col" class="num" { "In step 1" }
+                                th scope="col" { "Largest part" }
+                            }
+                        }
+                        tbody { @for row in rows { (row) } }
+                    }
+                }
             }
-            from = to;
         }
-        html(
-            "<details class=\"twin\"><summary>Its moments as a table</summary><div class=\"twin__scroll\" tabindex=\"0\" role=\"region\" \
-             aria-label=\"Moments of a step\"><table class=\"table\" data-testid=\"step-moments\"><thead><tr><th scope=\"col\">Phase</th>\
-             <th scope=\"col\">Where</th><th scope=\"col\" class=\"num\">Highest, {}</th><th scope=\"col\" class=\"num\">In step 1</th>\
-             <th scope=\"col\">Largest part</th></tr></thead><tbody>{}</tbody></table></div></details>",
-            &[&self.scale.unit.name(), &rows],
-        )
     }
 
     /// The highest moment of some stretches, and the first step's.
@@ -187,19 +227,19 @@ impl<'a> Story<'a> {
     }
 
     fn row(&self, phase: Phase, place: &str, (peak, first): (ByKind, Bytes), here: bool) -> Html {
-        let largest = largest(&peak).into_iter().next();
-        let largest = largest.map(|(kind, bytes)| format!("{}, {}", kind.name(), percent(bytes, total(&peak))));
-        html(
-            "<tr class=\"{}\"><th scope=\"row\">{}</th><td>{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}</td></tr>",
-            &[
-                &if here { "table__total" } else { "" },
-                &phase_name(phase),
-                &place,
-                &self.scale.show(total(&peak)),
-                &self.scale.show(first),
-                &largest,
-            ],
-        )
+        html! {
+            tr class=(if here { "table__total" } else { "" }) {
+                th scope="row" { (phase_name(phase)) }
+                td { (place) }
+                td class="num" { (self.scale.show(total(&peak))) }
+                td class="num" { (self.scale.show(first)) }
+                td {
+                    @if let Some((kind, bytes)) = largest(&peak).first() {
+                        (kind.name()) ", " (percent(*bytes, total(&peak)))
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -67,6 +67,8 @@ pub enum What {
     Plan,
     /// The best layout at each number of GPUs, as text.
     Stairs,
+    /// Models that fit the scenario's accelerators; their order and the one way that is listed stand in the text.
+    Fits,
     /// What can be taken along, as buttons; or one file of it, as text behind a line with its name and media type.
     Export,
     /// The panel of stories and exercises, with orders to the page before the HTML.
@@ -79,7 +81,7 @@ pub enum What {
 
 impl What {
     /// Every kind of request.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Methods,
         Self::Evidence,
         Self::Timeline,
@@ -88,6 +90,7 @@ impl What {
         Self::Accuracy,
         Self::Explain,
         Self::Paste,
+        Self::Fits,
         Self::Export,
         Self::Plan,
         Self::Stairs,
@@ -114,6 +117,7 @@ impl What {
             Self::Accuracy => "accuracy",
             Self::Explain => "explain",
             Self::Paste => "paste",
+            Self::Fits => "fits",
             Self::Plan => "plan",
             Self::Stairs => "stairs",
             Self::Export => "export",

@@ -17,10 +17,14 @@ pub fn stack(answers: &Answers, width: u16, at_step: bool) -> Html {
         None => (bar_view(answers), kinds(&answers.estimate, answers.scale)),
     };
     let spoken = later.as_ref().map_or_else(|| spoken(answers), |moment| moment.spoken(answers));
-    html(
-        r#"<figure id="stack" class="stack" data-own="stack"><div class="stack__chart" role="img" aria-label="{}">{}</div><ul class="stack__legend">{}</ul></figure>"#,
-        &[&spoken, &Html::made(charts::bar(&view, width)), &legend(answers, kinds)],
-    )
+    html! {
+        figure id="stack" class="stack" data-own="stack" {
+            div class="stack__chart" role="img" aria-label=(spoken) {
+                (Html::made(charts::bar(&view, width)))
+            }
+            ul class="stack__legend" { (legend(answers, kinds)) }
+        }
+    }
 }
 
 /// The moment when the optimizer steps.
@@ -62,10 +66,14 @@ impl Moment {
 /// Colour, name and amount of every kind in use, rounded so that they add up.
 fn legend(answers: &Answers, kinds: Vec<(MemoryKind, u64)>) -> Html {
     let item = |(kind, rounded): (MemoryKind, u64)| {
-        html(
-            r#"<li class="stack__item" data-key="{}"><span class="swatch">{}</span>{} <b class="number">{}</b></li>"#,
-            &[&swatch_id(kind), &swatch(swatch_id(kind), kind), &kind.name(), &answers.scale.number(rounded)],
-        )
+        html! {
+            li class="stack__item" data-key=(swatch_id(kind)) {
+                span class="swatch" { (swatch(swatch_id(kind), kind)) }
+                (kind.name())
+                " "
+                b class="number" { (answers.scale.number(rounded)) }
+            }
+        }
     };
     kinds.into_iter().map(item).collect()
 }

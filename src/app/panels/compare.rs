@@ -3,22 +3,34 @@
 use crate::app::answers::{Answers, Other, Standing};
 use crate::app::compared::{Cell, LETTERS, Line, labels, lines};
 use crate::app::history::Snapshot;
-use crate::app::markup::{Html, flag, html};
+use crate::app::markup::{Html, html};
 use crate::scenario::Scenario;
 
 /// Pin, swap, and the table of differences.
 pub fn compare(said: &Snapshot, answers: &Answers) -> Html {
     let count = said.compare.len();
-    html(
-        r#"<div data-own="compare" data-testid="compare"><div class="section__head"><h2>Compare</h2><div class="section__tools"><button type="button" class="button" data-do="unpin"{}>Stop comparing</button><button type="button" class="button" data-testid="pin" data-do="pin"{}>Pin this one as {}</button></div></div><p class="saved__empty"{}>Pin the scenario as B, then change A: both stand here, on the bar and on the curves, and one link carries both.</p>{}</div>"#,
-        &[
-            &flag("hidden", count == 0),
-            &flag("hidden", count == LETTERS.len()),
-            &LETTERS.get(count).copied().unwrap_or_default(),
-            &flag("hidden", count > 0),
-            &(count > 0).then(|| differences(said, answers)),
-        ],
-    )
+    html! {
+        div data-own="compare" data-testid="compare" {
+            div class="section__head" {
+                h2 { "Compare" }
+                div class="section__tools" {
+                    button type="button" class="button" data-do="unpin" hidden[count == 0] {
+                        "Stop comparing"
+                    }
+                    button type="button" class="button" data-testid="pin" data-do="pin"
+                        hidden[count == LETTERS.len()] {
+                        "Pin this one as "
+                        (LETTERS.get(count).copied().unwrap_or_default())
+                    }
+                }
+            }
+            p class="saved__empty" hidden[count > 0] {
+                "Pin the scenario as B, then change A: both stand here, on the bar and on the \
+                 curves, and one link carries both."
+            }
+            @if count > 0 { (differences(said, answers)) }
+        }
+    }
 }
 
 /// What differs, inputs first, then results.
@@ -27,47 +39,83 @@ fn differences(said: &Snapshot, answers: &Answers) -> Html {
     let labels = labels(&all);
     let label = |at: usize| labels.get(at).map(String::as_str).unwrap_or_default();
     let one = |(at, (letter, other)): (usize, (&&str, &Other))| head(at, letter, label(at + 1), other);
-    let heads: Html = LETTERS.iter().zip(&answers.others).enumerate().map(one).collect();
     let lines = lines(&said.scenario, answers);
     let none = said.compare.iter().all(|other| said.scenario.differences(other).is_empty());
-    let rows: Html = lines.iter().map(row).collect();
-    html(
-        r#"<div class="compare__scroll" tabindex="0" role="region" aria-label="What differs"><table class="table compare"><thead><tr><th scope="col">What differs</th><th scope="col" class="num">A, shown<span class="compare__label">{}</span>{}</th>{}</tr></thead><tbody>{}{}</tbody></table></div>"#,
-        &[
-            &label(0),
-            &(answers.standing != Standing::Present).then(trouble),
-            &heads,
-            &none.then(|| html(r#"<tr><th scope="row">No input differs yet</th></tr>"#, &[])),
-            &rows,
-        ],
-    )
+    html! {
+        div class="compare__scroll" tabindex="0" role="region" aria-label="What differs" {
+            table class="table compare" {
+                thead {
+                    tr {
+                        th scope="col" { "What differs" }
+                        th scope="col" class="num" {
+                            "A, shown"
+                            span class="compare__label" { (label(0)) }
+                            @if answers.standing != Standing::Present { (trouble()) }
+                        }
+                        @for item in LETTERS.iter().zip(&answers.others).enumerate() {
+                            (one(item))
+                        }
+                    }
+                }
+                tbody {
+                    @if none { tr { th scope="row" { "No input differs yet" } } }
+                    @for item in &lines { (row(item)) }
+                }
+            }
+        }
+    }
 }
 
 /// Says in a scenario's head that it has no results.
 fn trouble() -> Html {
-    html("<br>It has an input that needs a look", &[])
+    html! {
+        br;
+        "It has an input that needs a look"
+    }
 }
 
 /// The head of one pinned scenario: its letter, and what can be done with it.
 fn head(at: usize, letter: &str, label: &str, other: &Other) -> Html {
     let at = at.to_string();
-    let trouble = other.answer.is_none().then(trouble);
-    html(
-        r#"<th scope="col" class="num">{}, pinned<span class="compare__label">{}</span>{}<br><button type="button" class="link" aria-label="Swap A and {}" data-do="swap:{}">Swap</button> <button type="button" class="link" aria-label="Let go of {}" data-do="unpin:{}">Let go</button></th>"#,
-        &[&letter, &label, &trouble, &letter, &at, &letter, &at],
-    )
+    html! {
+        th scope="col" class="num" {
+            (letter)
+            ", pinned"
+            span class="compare__label" { (label) }
+            @if other.answer.is_none() { (trouble()) }
+            br;
+            button type="button" class="link" aria-label={ "Swap A and " (letter) }
+                data-do={ "swap:" (at) } {
+                "Swap"
+            }
+            " "
+            button type="button" class="link" aria-label={ "Let go of " (letter) }
+                data-do={ "unpin:" (at) } {
+                "Let go"
+            }
+        }
+    }
 }
 
 fn row(line: &Line) -> Html {
     let cell = |Cell { text, more }: &Cell| {
-        let more = more.as_ref().map(|more| html(r#" <span class="compare__more">{}</span>"#, &[more]));
-        html(r#"<td class="num">{}{}</td>"#, &[text, &more])
+        html! {
+            td class="num" {
+                (text)
+                @if let Some(more) = more.as_ref() {
+                    " "
+                    span class="compare__more" { (more) }
+                }
+            }
+        }
     };
-    let cells: Html = line.others.iter().map(cell).collect();
-    html(
-        r#"<tr class="{}"><th scope="row">{}</th><td class="num">{}</td>{}</tr>"#,
-        &[&if line.differs() { "compare__differs" } else { "" }, &line.name, &line.shown, &cells],
-    )
+    html! {
+        tr class=(if line.differs() { "compare__differs" } else { "" }) {
+            th scope="row" { (line.name) }
+            td class="num" { (line.shown) }
+            @for item in &line.others { (cell(item)) }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::app::answers::Answers;
 use crate::app::fields::frame::{frame, told};
-use crate::app::markup::{Html, flag, html, word_of};
+use crate::app::markup::{Html, html};
 use crate::app::ui::Ui;
 use crate::app::words::lower_first;
 use crate::scenario::{Field, FieldId, FieldKind, Group, Mode, Scenario, Value, field, show};
@@ -65,52 +65,63 @@ pub fn place_of(id: FieldId) -> String {
 /// What is asked on the left, with the places of its parts. Every part is a form of its own: after each change of an input, browsers look
 /// through all inputs of its form for something to fill in later, which took milliseconds of each change when they were one.
 pub fn form() -> Html {
-    let place =
-        |template: &'static str, count: usize| (0..count).map(|index| html(template, &[&index.to_string()])).collect::<Html>();
-    html(
-        r#"<section class="controls" aria-label="Scenario"><div data-own="mode"></div>{}<div class="folds">{}</div></section>"#,
-        &[
-            &place(r#"<form class="group" data-own="group-{}"></form>"#, SECTIONS.len()),
-            &place(r#"<details class="fold" data-own="fold-{}"></details>"#, FOLDS.len()),
-        ],
-    )
+    html! {
+        section class="controls" aria-label="Scenario" {
+            div data-own="mode" {}
+            @for index in 0..SECTIONS.len() { form class="group" data-own={ "group-" (index) } {} }
+            div class="folds" {
+                @for index in 0..FOLDS.len() {
+                    details class="fold" data-own={ "fold-" (index) } {}
+                }
+            }
+        }
+    }
 }
 
 /// Train, fine-tune or serve; what this model cannot be asked, with the way out.
 pub fn mode_switch(scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
     let mode = scenario.mode();
     let option = |of: Mode, word: &str, label: &str| {
-        html(
-            r#"<button type="button" class="switch__option" data-testid="mode-{}" aria-pressed="{}" data-do="set:do:{}">{}</button>"#,
-            &[&word, &word_of(mode == of), &word, &label],
-        )
+        html! {
+            button type="button" class="switch__option" data-testid={ "mode-" (word) }
+                aria-pressed=(mode == of) data-do={ "set:do:" (word) } {
+                (label)
+            }
+        }
     };
-    html(
-        r#"<div data-own="mode"><div class="switch switch--wide" role="group" aria-label="What to do with the model">{}{}{}</div>{}</div>"#,
-        &[
-            &option(Mode::Train, "train", "Train"),
-            &option(Mode::Tune, "tune", "Fine-tune"),
-            &option(Mode::Serve, "serve", "Serve"),
-            &told(field(FieldId::Mode), scenario, answers, ui),
-        ],
-    )
+    html! {
+        div data-own="mode" {
+            div class="switch switch--wide" role="group" aria-label="What to do with the model" {
+                (option(Mode::Train, "train", "Train"))
+                (option(Mode::Tune, "tune", "Fine-tune"))
+                (option(Mode::Serve, "serve", "Serve"))
+            }
+            @if let Some(told) = told(field(FieldId::Mode), scenario, answers, ui) { (told) }
+        }
+    }
 }
 
 /// One heading and the fields in sight under it.
 pub fn section(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
     let (name, groups) = SECTIONS.get(index).copied().unwrap_or_default();
     let asked = |field: &&Field| field.id != FieldId::ModelName || scenario.may_be_named();
-    let inputs: Html = listed(groups, false, scenario)
-        .filter(asked)
-        .map(|field| frame(field, field.kind == FieldKind::Model, scenario, answers, ui))
-        .collect();
-    let paste = (name == "Model").then(|| {
-        html(r#"<button type="button" class="link" data-testid="paste" data-do="dialog:paste">Paste config.json</button>"#, &[])
-    });
-    html(
-        r#"<form class="group" data-own="group-{}"><h2 class="group__name">{}{}</h2><div class="group__fields">{}</div></form>"#,
-        &[&index.to_string(), &name, &paste, &inputs],
-    )
+    html! {
+        form class="group" data-own={ "group-" (index) } {
+            h2 class="group__name" {
+                (name)
+                @if name == "Model" {
+                    button type="button" class="link" data-testid="paste" data-do="dialog:paste" {
+                        "Paste a command, file or log"
+                    }
+                }
+            }
+            div class="group__fields" {
+                @for field in listed(groups, false, scenario).filter(asked) {
+                    (frame(field, field.kind == FieldKind::Model, scenario, answers, ui))
+                }
+            }
+        }
+    }
 }
 
 /// Fields behind one line. The inputs are made when first opened: most people never open most folds.
@@ -120,23 +131,24 @@ pub fn fold(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Ht
     let bad = answers.problems.iter().any(|problem| folded(problem.field)) || ui.unread.iter().any(|text| folded(text.field));
     let part = format!("fold-{index}");
     let unfolds = bad && !ui.is_shut(&part);
-    let inputs: Html = listed(groups, true, scenario)
-        .filter(|_| unfolds || ui.is_open(&part))
-        .map(|field| frame(field, false, scenario, answers, ui))
-        .collect();
-    html(
-        r#"<details class="fold" data-own="{}" data-toggle="{}"{}{}><summary class="fold__summary"><span class="fold__name">{}</span><span class="fold__state{}">{}</span></summary><form class="fold__body group__fields">{}</form></details>"#,
-        &[
-            &part,
-            &part,
-            &flag("hidden", listed(groups, true, scenario).next().is_none()),
-            &flag("open", unfolds),
-            &name,
-            &if bad { " fold__state--bad" } else { "" },
-            &if bad { "needs a look".to_owned() } else { summary(scenario, groups) },
-            &inputs,
-        ],
-    )
+    html! {
+        details class="fold" data-own=(part) data-toggle=(part)
+            hidden[listed(groups, true, scenario).next().is_none()] open[unfolds] {
+            summary class="fold__summary" {
+                span class="fold__name" { (name) }
+                span class={ "fold__state" (if bad { " fold__state--bad" } else { "" }) } {
+                    (if bad { "needs a look".to_owned() } else { summary(scenario, groups) })
+                }
+            }
+            form class="fold__body group__fields" {
+                @if unfolds || ui.is_open(&part) {
+                    @for field in listed(groups, true, scenario) {
+                        (frame(field, false, scenario, answers, ui))
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// How a fold stands, in a few words: what was set by hand first, then its first fields.

@@ -20,10 +20,12 @@ pub fn cost(answers: &Answers, ui: &Ui) -> Html {
         .map(|(name, value)| timing::line(ui, name, value, if *name == LEARN { beside_experts(&answers.job) } else { "" }))
         .collect();
     let facts = [facts, of_serving(answers, ui), on_paper(answers)].into_iter().collect::<Html>();
-    html(
-        r#"<div data-own="cost"><div class="section__head"><h2>{}</h2></div><dl class="facts" data-testid="facts">{}</dl></div>"#,
-        &[&heading, &facts],
-    )
+    html! {
+        div data-own="cost" {
+            div class="section__head" { h2 { (heading) } }
+            dl class="facts" data-testid="facts" { (facts) }
+        }
+    }
 }
 
 const LEARN: &str = "Parameters that learn";
@@ -45,10 +47,13 @@ fn of_serving(answers: &Answers, ui: &Ui) -> Html {
     let cache = serving::cache(&answers.job, &answers.estimate, answers.unit);
     // Paper has no room for all of it.
     let on_screen = serving::answers(&answers.job, found).into_iter().map(|(name, value, note)| {
-        html(
-            r#"<dt class="screen">{}<span class="ledger__note">{}</span></dt><dd class="screen number">{}</dd>"#,
-            &[&name, &note, &value],
-        )
+        html! {
+            dt class="screen" {
+                (name)
+                span class="ledger__note" { (note) }
+            }
+            dd class="screen number" { (value) }
+        }
     });
     cache.iter().map(|(name, value, note)| timing::line(ui, name, value, note)).chain(on_screen).collect()
 }
@@ -60,7 +65,12 @@ fn on_paper(answers: &Answers) -> Html {
     timing::facts(&answers.job, answers.timing())
         .iter()
         .filter(|(name, ..)| ON_PAPER.contains(name))
-        .map(|(name, value, _)| html(r#"<dt class="paper">{}</dt><dd class="paper number">{}</dd>"#, &[name, value]))
+        .map(|(name, value, _)| {
+            html! {
+                dt class="paper" { (name) }
+                dd class="paper number" { (value) }
+            }
+        })
         .collect()
 }
 

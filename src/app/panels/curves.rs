@@ -2,7 +2,7 @@
 
 use crate::app::answers::{Answers, Plot, Plots};
 use crate::app::curve_view;
-use crate::app::markup::{Html, html, word_of};
+use crate::app::markup::{Html, html};
 use crate::app::ui::Ui;
 use crate::planner::Axis;
 use crate::units::{MemoryUnit, to_f64};
@@ -56,23 +56,29 @@ pub fn spoken(plot: &Plot, cursor: Option<usize>, unit: MemoryUnit) -> String {
 /// On a phone one curve at a time: which one.
 pub fn tabs(ui: &Ui) -> Html {
     let tab = |axis: Axis, label: &str| {
-        html(
-            r#"<button type="button" class="switch__option" aria-pressed="{}" data-do="axis:{}">{}</button>"#,
-            &[&word_of(ui.axis == axis), &word(axis), &label],
-        )
+        html! {
+            button type="button" class="switch__option" aria-pressed=(ui.axis == axis)
+                data-do={ "axis:" (word(axis)) } {
+                (label)
+            }
+        }
     };
-    html(
-        r#"<div class="switch switch--wide curves__tabs" data-own="tabs" role="group" aria-label="Which curve">{}{}</div>"#,
-        &[&tab(Axis::SeqLength, "By length"), &tab(Axis::Gpus, "By GPUs")],
-    )
+    html! {
+        div class="switch switch--wide curves__tabs" data-own="tabs" role="group"
+            aria-label="Which curve" {
+            (tab(Axis::SeqLength, "By length"))
+            (tab(Axis::Gpus, "By GPUs"))
+        }
+    }
 }
 
 /// The picture of one curve.
 pub fn picture(plots: &Plots, axis: Axis) -> Html {
-    html(
-        r#"<div class="curve__svg" data-own="svg-{}">{}</div>"#,
-        &[&word(axis), &Html::made(plots.along(axis).drawn.svg.clone())],
-    )
+    html! {
+        div class="curve__svg" data-own={ "svg-" (word(axis)) } {
+            (Html::made(plots.along(axis).drawn.svg.clone()))
+        }
+    }
 }
 
 /// One curve: heading, place of the picture, reading, table of its points.
@@ -85,63 +91,79 @@ pub fn panel(plots: &Plots, axis: Axis, answers: &Answers, ui: &Ui) -> Html {
     let x = |point: Option<&crate::planner::CurvePoint>| point.map_or(curve.current, |point| point.x).to_string();
     let word = word(axis);
     let title = curve_view::title(curve.axis, curve.serves);
-    let mut out = html(
-        r#"<figure class="{}" data-own="curve-{}" data-testid="curve-{}"><figcaption class="curve__head"><h2>{}</h2>{}</figcaption>"#,
-        &[
-            &if ui.axis == axis { "curve" } else { "curve curve--away" },
-            &word,
-            &word,
-            &title,
-            &(axis == Axis::SeqLength).then(|| axis_switch(ui.log_axis)),
-        ],
-    );
-    out.add(
-        r#"<div id="plot-{}" class="curve__plot" role="slider" tabindex="0" aria-label="{}: arrow keys read it, Enter takes the value over" aria-valuemin="{}" aria-valuemax="{}" aria-valuenow="{}" aria-valuetext="{}: {}" data-curve="{}"><div class="curve__svg" data-own="svg-{}"></div><div class="curve__cursor" data-own="cursor-{}" hidden></div></div>"#,
-        &[
-            &word,
-            &title,
-            &x(curve.points.first()),
-            &x(curve.points.last()),
-            &x(curve.points.get(index)),
-            &place,
-            &words,
-            &word,
-            &word,
-            &word,
-        ],
-    );
-    out.add(
-        r#"<p class="curve__readout"><b class="number">{}</b>: {}</p><button type="button" class="link curve__hear" aria-label="Hear the curve: {}" title="Key t on the curve" data-do="hear:{}">Hear the curve</button><details class="twin" data-toggle="twin-{}"><summary>Its points as a table</summary>{}</details></figure>"#,
-        &[&place, &words, &title, &word, &word, &ui.is_open(&format!("twin-{word}")).then(|| twin(plot, unit))],
-    );
-    out
+    html! {
+        figure class=(if ui.axis == axis { "curve" } else { "curve curve--away" })
+            data-own={ "curve-" (word) } data-testid={ "curve-" (word) } {
+            figcaption class="curve__head" {
+                h2 { (title) }
+                @if axis == Axis::SeqLength { (axis_switch(ui.log_axis)) }
+            }
+            div id={ "plot-" (word) } class="curve__plot" role="slider" tabindex="0"
+                aria-label={ (title) ": arrow keys read it, Enter takes the value over" }
+                aria-valuemin=(x(curve.points.first())) aria-valuemax=(x(curve.points.last()))
+                aria-valuenow=(x(curve.points.get(index))) aria-valuetext={ (place) ": " (words) }
+                data-curve=(word) {
+                div class="curve__svg" data-own={ "svg-" (word) } {}
+                div class="curve__cursor" data-own={ "cursor-" (word) } hidden {}
+            }
+            p class="curve__readout" { b class="number" { (place) } ": " (words) }
+            button type="button" class="link curve__hear" aria-label={ "Hear the curve: " (title) }
+                title="Key t on the curve" data-do={ "hear:" (word) } {
+                "Hear the curve"
+            }
+            details class="twin" data-toggle={ "twin-" (word) } {
+                summary { "Its points as a table" }
+                @if ui.is_open(&format!("twin-{word}")) { (twin(plot, unit)) }
+            }
+        }
+    }
 }
 
 /// Even or by doublings.
 fn axis_switch(log: bool) -> Html {
     let option = |value: bool, label: &str| {
-        html(
-            r#"<button type="button" class="switch__option" aria-pressed="{}" data-do="log:{}">{}</button>"#,
-            &[&word_of(log == value), &word_of(value), &label],
-        )
+        html! {
+            button type="button" class="switch__option" aria-pressed=(log == value)
+                data-do={ "log:" (value) } {
+                (label)
+            }
+        }
     };
-    html(
-        r#"<div class="switch" role="group" aria-label="Length axis">{}{}</div>"#,
-        &[&option(false, "Linear"), &option(true, "Log")],
-    )
+    html! {
+        div class="switch" role="group" aria-label="Length axis" {
+            (option(false, "Linear"))
+            (option(true, "Log"))
+        }
+    }
 }
 
 /// The points as a table, made when it is opened.
 fn twin(plot: &Plot, unit: MemoryUnit) -> Html {
     let row = |index: usize| {
         let (place, words) = curve_view::spoken(&plot.curve, index, unit);
-        html(r#"<tr><th scope="row" class="number">{}</th><td>{}</td></tr>"#, &[&place, &words])
+        html! {
+            tr {
+                th scope="row" class="number" { (place) }
+                td { (words) }
+            }
+        }
     };
-    let rows: Html = (0..plot.curve.points.len()).map(row).collect();
-    html(
-        r#"<div class="twin__scroll" tabindex="0" role="region" aria-label="{}"><table class="table"><thead><tr><th scope="col">At</th><th scope="col">Memory per GPU</th></tr></thead><tbody>{}</tbody></table></div>"#,
-        &[&curve_view::title(plot.curve.axis, plot.curve.serves), &rows],
-    )
+    html! {
+        div class="twin__scroll" tabindex="0" role="region"
+            aria-label=(curve_view::title(plot.curve.axis, plot.curve.serves)) {
+            table class="table" {
+                thead {
+                    tr {
+                        th scope="col" { "At" }
+                        th scope="col" { "Memory per GPU" }
+                    }
+                }
+                tbody {
+                    @for item in (0..plot.curve.points.len()) { (row(item)) }
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

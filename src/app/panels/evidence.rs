@@ -5,5 +5,9 @@ use crate::app::more::slot;
 
 /// Three lists and the documents' slips; stands below the general assumptions.
 pub fn evidence() -> Html {
-    html(r#"<div class="evidence-place" id="evidence" tabindex="-1" aria-busy="true">{}</div>"#, &[&slot::fetching()])
+    html! {
+        div class="evidence-place" id="evidence" tabindex="-1" aria-busy="true" {
+            (slot::fetching())
+        }
+    }
 }

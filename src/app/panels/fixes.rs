@@ -24,21 +24,37 @@ pub fn fixes(answers: &Answers, ui: &Ui) -> Html {
     let searched = answer == Verdict::CannotRun && answers.scenario.mode() == Mode::Train;
     let others = if searched { "“Search every layout” below" } else { "A smaller model, a shorter sequence or another GPU" };
     let content = match (buttons.as_str().is_empty(), answer) {
-        (false, _) => html(r#"<div class="fixes">{}</div>"#, &[&buttons]),
+        (false, _) => html! { div class="fixes" { (buttons) } },
         (true, Verdict::Fits | Verdict::Tight) => room(answers, ui),
-        (true, _) => html(r#"<p class="room">No single change makes this run. {} may.</p>"#, &[&others]),
+        (true, _) => html! {
+            p class="room" { "No single change makes this run. " (others) " may." }
+        },
     };
-    html(r#"<section class="help" data-own="fixes" data-testid="fixes" aria-label="What would help">{}</section>"#, &[&content])
+    html! {
+        section class="help" data-own="fixes" data-testid="fixes" aria-label="What would help" {
+            (content)
+        }
+    }
 }
 
 /// One change as a button.
 fn button(index: usize, fix: &Fix, unit: MemoryUnit) -> Html {
     let scale = Scale { unit, decimals: 1 };
     let outcome = if fix.fits { format!("fits on {}", gpus(fix.gpus_after)) } else { "closer, still too much".to_owned() };
-    html(
-        r#"<button type="button" class="fix" data-do="fix:{}"><span class="fix__title">{}</span><span class="fix__effect">{} → {} {}, {}</span></button>"#,
-        &[&index.to_string(), &fix.title, &scale.show(fix.before), &scale.show(fix.after), &unit.name(), &outcome],
-    )
+    html! {
+        button type="button" class="fix" data-do={ "fix:" (index) } {
+            span class="fix__title" { (fix.title) }
+            span class="fix__effect" {
+                (scale.show(fix.before))
+                " → "
+                (scale.show(fix.after))
+                " "
+                (unit.name())
+                ", "
+                (outcome)
+            }
+        }
+    }
 }
 
 /// Writes a change into the scenario; another tensor degree or replica comes with its number of GPUs.
@@ -101,13 +117,38 @@ fn room(answers: &Answers, ui: &Ui) -> Html {
     );
     let (about, longest_seq) =
         if serves || told.is_some() { ("", longest_seq) } else { ("about ", longest_seq.map(in_three_digits)) };
-    let longest = longest_seq.map(|tokens| html("<span>sequences of {}<b>{} tokens</b></span>", &[&about, &whole(tokens)]));
+    let longest = longest_seq.map(|tokens| {
+        html! {
+            span {
+                "sequences of "
+                (about)
+                b { (whole(tokens)) " tokens" }
+            }
+        }
+    });
     let per = if serves { "requests at once on each replica:" } else { "micro-batch of" };
-    let batch = largest_batch.map(|largest| html("<span>{} {}<b>{}</b></span>", &[&per, &about, &whole(largest)]));
+    let batch = largest_batch.map(|largest| {
+        html! {
+            span {
+                (per)
+                " "
+                (about)
+                b { (whole(largest)) }
+            }
+        }
+    });
     if longest.is_none() && batch.is_none() {
-        return html(r#"<p class="room"><span>No shorter sequence and no smaller micro-batch runs.</span></p>"#, &[]);
+        return html! {
+            p class="room" { span { "No shorter sequence and no smaller micro-batch runs." } }
+        };
     }
-    html(r#"<p class="room"><span>With everything else as it is, this still fits:</span>{}{}</p>"#, &[&longest, &batch])
+    html! {
+        p class="room" {
+            span { "With everything else as it is, this still fits:" }
+            @if let Some(longest) = &longest { (longest) }
+            @if let Some(batch) = &batch { (batch) }
+        }
+    }
 }
 
 #[cfg(test)]

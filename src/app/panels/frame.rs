@@ -12,31 +12,127 @@ use crate::app::more::slot;
 
 /// The first screen, and the place of everything below it.
 pub fn first_screen() -> Html {
-    html(
-        r##"<a class="skip" href="#answer" data-do="skip">Skip to the answer</a><header class="bar" data-own="bar"></header><div class="notices" data-own="notices" data-testid="notices" role="status"></div><div class="strip" data-own="strip" aria-hidden="true"></div><main class="page"><div class="printed" aria-hidden="true"><div class="printed__code" data-own="printed-code"></div><div data-own="printed"></div><p class="printed__link" data-own="printed-link"></p></div><div class="desk" data-key="desk">{}<section class="answer" id="answer" tabindex="-1" aria-label="Answer"><div data-own="verdict"></div><div id="warning" tabindex="-1"></div><figure data-own="stack"></figure><section class="help" data-own="fixes"></section><div data-own="tabs"></div><div class="curves"><figure data-own="curve-seq"></figure><figure data-own="curve-gpus"></figure></div></section></div><div class="below" data-own="below"></div></main><footer class="foot" data-own="foot"></footer><div data-own="dialogs"></div><div role="status" data-own="toast"></div><p id="announcer" class="sr" aria-live="polite" data-own="announcer"></p>"##,
-        &[&form()],
-    )
+    html! {
+        a class="skip" href="#answer" data-do="skip" { "Skip to the answer" }
+        header class="bar" data-own="bar" {}
+        div class="notices" data-own="notices" data-testid="notices" role="status" {}
+        div class="strip" data-own="strip" aria-hidden="true" {}
+        main class="page" {
+            div class="printed" aria-hidden="true" {
+                div class="printed__code" data-own="printed-code" {}
+                div data-own="printed" {}
+                p class="printed__link" data-own="printed-link" {}
+            }
+            div class="desk" data-key="desk" {
+                (form())
+                section class="answer" id="answer" tabindex="-1" aria-label="Answer" {
+                    div data-own="verdict" {}
+                    div id="warning" tabindex="-1" {}
+                    figure data-own="stack" {}
+                    section class="help" data-own="fixes" {}
+                    div data-own="tabs" {}
+                    div class="curves" {
+                        figure data-own="curve-seq" {}
+                        figure data-own="curve-gpus" {}
+                    }
+                }
+            }
+            div class="below" data-own="below" {}
+        }
+        footer class="foot" data-own="foot" {}
+        div data-own="dialogs" {}
+        div role="status" data-own="toast" {}
+        p id="announcer" class="sr" aria-live="polite" data-own="announcer" {}
+    }
 }
 
 /// Everything below the first screen, with the places of its parts.
 pub fn below() -> Html {
-    html(
-        r#"<div class="below" data-own="below">{}<section class="section"><div class="pair"><div><div class="section__head"><h2>Where the memory goes</h2><p class="section__note">On the fullest GPU, at the fullest moment. Open a line to see what is behind it; “?” explains a figure.</p></div><table data-own="ledger"></table><div id="device" tabindex="-1" aria-busy="true">{}</div></div><div data-own="cost"></div></div></section><section class="section section--screen" data-own="time"></section><div class="step" id="timeline" tabindex="-1" aria-busy="true" data-testid="timeline">{}</div><section class="section section--screen">{}</section><section class="section section--screen"><div class="pair pair--even"><div data-own="saved"></div><div data-own="compare"></div></div></section><section class="section section--screen">{}{}</section><section class="section section--screen"><div class="section__head"><h2>How well it is checked</h2><p class="section__note">The same engine against what was measured or published. Nothing is fitted to these rows.</p></div><div class="methods" id="accuracy" tabindex="-1" aria-busy="true" data-testid="accuracy">{}</div></section>{}</div>"#,
-        &[&planner(), &slot::fetching(), &slot::fetching(), &methods(), &assumptions(), &evidence(), &slot::fetching(), &teach()],
-    )
+    html! {
+        div class="below" data-own="below" {
+            (planner())
+            section class="section" {
+                div class="pair" {
+                    div {
+                        div class="section__head" {
+                            h2 { "Where the memory goes" }
+                            p class="section__note" {
+                                "On the fullest GPU, at the fullest moment. Open a line to see \
+                                 what is behind it; “?” explains a figure."
+                            }
+                        }
+                        table data-own="ledger" {}
+                        div id="device" tabindex="-1" aria-busy="true" { (slot::fetching()) }
+                    }
+                    div data-own="cost" {}
+                }
+            }
+            section class="section section--screen" data-own="time" {}
+            div class="step" id="timeline" tabindex="-1" aria-busy="true" data-testid="timeline" {
+                (slot::fetching())
+            }
+            (fits())
+            section class="section section--screen" { (methods()) }
+            section class="section section--screen" {
+                div class="pair pair--even" {
+                    div data-own="saved" {}
+                    div data-own="compare" {}
+                }
+            }
+            section class="section section--screen" { (assumptions()) (evidence()) }
+            section class="section section--screen" {
+                div class="section__head" {
+                    h2 { "How well it is checked" }
+                    p class="section__note" {
+                        "The same engine against what was measured or published. Nothing is fitted \
+                         to these rows."
+                    }
+                }
+                div class="methods" id="accuracy" tabindex="-1" aria-busy="true"
+                    data-testid="accuracy" {
+                    (slot::fetching())
+                }
+            }
+            (teach())
+        }
+    }
+}
+
+/// The list of what fits, which is made when somebody asks for it.
+fn fits() -> Html {
+    html! {
+        section class="section section--screen" data-testid="fits-panel" {
+            div class="section__head" {
+                h2 { "What fits these GPUs?" }
+                p class="section__note" {
+                    "Every model of the list on the GPUs above, in each format or way of fine-tuning. A \
+                     name opens it."
+                }
+            }
+            button type="button" class="button" data-testid="fits-ask" data-do="fits:size" {
+                "List what fits"
+            }
+            div id="fits" tabindex="-1" {}
+        }
+    }
 }
 
 /// Version and what the page does with data.
 pub fn foot() -> Html {
-    html(
-        r#"<footer class="foot" data-own="foot"><span>Headroom {}</span><span>Everything is computed in this browser. Nothing is sent anywhere.</span><span>MIT or Apache-2.0</span><button type="button" class="link" data-do="teach">Teach with it</button><button type="button" class="link" data-do="theme">Switch between light and dark</button></footer>"#,
-        &[&env!("CARGO_PKG_VERSION")],
-    )
+    html! {
+        footer class="foot" data-own="foot" {
+            span { "Headroom " (env!("CARGO_PKG_VERSION")) }
+            span { "Everything is computed in this browser. Nothing is sent anywhere." }
+            span { "MIT or Apache-2.0" }
+            button type="button" class="link" data-do="teach" { "Teach with it" }
+            button type="button" class="link" data-do="theme" { "Switch between light and dark" }
+        }
+    }
 }
 
 /// The dialogs, with the places of their contents.
 pub fn dialogs() -> Html {
-    html(r#"<div data-own="dialogs">{}{}</div>"#, &[&frames(), &stage()])
+    html! { div data-own="dialogs" { (frames()) (stage()) } }
 }
 
 #[cfg(test)]

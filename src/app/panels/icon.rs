@@ -36,9 +36,10 @@ impl Icon {
 
     /// The icon's drawing; it says nothing to screen readers.
     pub fn html(self) -> Html {
-        html(
-            r#"<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><path d="{}"></path></svg>"#,
-            &[&self.path()],
-        )
+        html! {
+            svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false" {
+                path d=(self.path()) {}
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::bar::swatch;
 use crate::app::answers::Answers;
 use crate::app::explaining;
-use crate::app::markup::{Html, html, word_of};
+use crate::app::markup::{Html, html};
 use crate::app::ui::Ui;
 use crate::app::words::{Scale, percent, whole};
 use crate::estimator::{Certainty, Estimate, LineItem, MemoryKind, Printed, TensorLine};
@@ -18,7 +18,7 @@ struct Row<'a> {
     path: &'a str,
     /// Whether something is behind it, and whether that is shown.
     open: Option<bool>,
-    swatch: Option<Html>,
+    swatch: Html,
     label: &'a str,
     note: &'static str,
     bytes: String,
@@ -31,30 +31,37 @@ impl Row<'_> {
     /// The row, and the one below it with its explanation. `of`: the kind it belongs to, where it is none itself.
     fn html(&self, of: Option<MemoryKind>, ui: &Ui) -> Html {
         let name = match self.open {
-            Some(open) => html(
-                r#"<button type="button" class="ledger__toggle" aria-expanded="{}" data-do="open:{}">{}{}</button>"#,
-                &[&word_of(open), &self.path, &self.swatch, &self.label],
-            ),
-            None => html(r#"<span class="ledger__name">{} {}</span>"#, &[&self.swatch, &self.label]),
+            Some(open) => html! {
+                button type="button" class="ledger__toggle" aria-expanded=(open)
+                    data-do={ "open:" (self.path) } {
+                    (self.swatch)
+                    (self.label)
+                }
+            },
+            None => html! { span class="ledger__name" { (self.swatch) " " (self.label) } },
         };
-        let note = (!self.note.is_empty()).then(|| html(r#"<span class="ledger__note">{}</span>"#, &[&self.note]));
-        let tag = self.certainty.map(|sure| html(r#"<span class="tag tag--{}">{}</span>"#, &[&sure.word(), &sure.word()]));
         let what = of.map_or_else(|| self.label.to_owned(), |kind| format!("{}: {}", kind.name(), self.label));
-        html(
-            r#"<tr class="{}" data-key="{}"><th scope="row">{} {} {}</th><td class="num">{}</td><td class="num ledger__share">{}</td><td class="ledger__source">{} {}</td></tr>{}"#,
-            &[
-                &self.class,
-                &self.path,
-                &name,
-                &explaining::button(ui, self.path, &what),
-                &note,
-                &self.bytes,
-                &self.share,
-                &tag,
-                &self.source,
-                &explaining::row(ui, self.path),
-            ],
-        )
+        html! {
+            tr class=(self.class) data-key=(self.path) {
+                th scope="row" {
+                    (name)
+                    " "
+                    (explaining::button(ui, self.path, &what))
+                    " "
+                    @if !self.note.is_empty() { span class="ledger__note" { (self.note) } }
+                }
+                td class="num" { (self.bytes) }
+                td class="num ledger__share" { (self.share) }
+                td class="ledger__source" {
+                    @if let Some(sure) = self.certainty {
+                        span class={ "tag tag--" (sure.word()) } { (sure.word()) }
+                    }
+                    " "
+                    (self.source)
+                }
+            }
+            (explaining::row(ui, self.path))
+        }
     }
 }
 
@@ -72,20 +79,38 @@ pub fn ledger(answers: &Answers, ui: &Ui) -> Html {
     let (estimate, scale) = (&answers.estimate, answers.scale);
     let total = estimate.total();
     let of = format!("{} of {} {}", percent(total, estimate.capacity), scale.show(estimate.capacity), scale.unit);
-    html(
-        r#"<table class="table ledger" data-own="ledger" data-testid="ledger"><thead><tr><th scope="col">Part</th><th scope="col" class="num">Memory</th><th scope="col" class="num">Share</th><th scope="col">How sure, and from where</th></tr></thead><tbody>{}</tbody><tfoot><tr class="table__total"><th scope="row">Total {}</th><td class="num" data-testid="total">{} {}</td><td class="num ledger__share">{}</td><td class="ledger__source">at the peak: {} {}</td></tr>{}{}</tfoot></table>"#,
-        &[
-            &rows(estimate, scale, ui),
-            &explaining::button(ui, "total", "Total"),
-            &scale.show(total),
-            &scale.unit.name(),
-            &of,
-            &estimate.peak_moment,
-            &explaining::button(ui, "peak", "the peak"),
-            &explaining::row(ui, "total"),
-            &explaining::row(ui, "peak"),
-        ],
-    )
+    html! {
+        table class="table ledger" data-own="ledger" data-testid="ledger" {
+            thead {
+                tr {
+                    th scope="col" { "Part" }
+                    th scope="col" class="num" { "Memory" }
+                    th scope="col" class="num" { "Share" }
+                    th scope="col" { "How sure, and from where" }
+                }
+            }
+            tbody { (rows(estimate, scale, ui)) }
+            tfoot {
+                tr class="table__total" {
+                    th scope="row" { "Total " (explaining::button(ui, "total", "Total")) }
+                    td class="num" data-testid="total" {
+                        (scale.show(total))
+                        " "
+                        (scale.unit.name())
+                    }
+                    td class="num ledger__share" { (of) }
+                    td class="ledger__source" {
+                        "at the peak: "
+                        (estimate.peak_moment)
+                        " "
+                        (explaining::button(ui, "peak", "the peak"))
+                    }
+                }
+                (explaining::row(ui, "total"))
+                (explaining::row(ui, "peak"))
+            }
+        }
+    }
 }
 
 /// All rows in view.
@@ -93,20 +118,21 @@ fn rows(estimate: &Estimate, scale: Scale, ui: &Ui) -> Html {
     let printed = Printed::in_scale(&estimate.ledger, scale);
     let rounded: Vec<(&LineItem, u64)> = estimate.ledger.lines.iter().zip(printed.lines.iter().copied()).collect();
     let total = estimate.total();
-    let mut rows = Html::new();
-    for kind in MemoryKind::ALL {
+    let rows_of = |kind: MemoryKind| {
         let of_kind: Vec<_> = rounded.iter().filter(|(line, _)| line.kind == kind).copied().collect();
         if of_kind.is_empty() {
-            continue;
+            return Html::new();
         }
         let path = kind_path(kind);
-        let open = ui.is_open(&path);
-        rows.add("{}", &[&kind_row(kind, (&path, ui), &of_kind, (estimate.ledger.of(kind), printed.kind(kind), total), scale)]);
-        for (line, rounded) in of_kind.iter().filter(|_| open) {
-            item_rows(&mut rows, line, *rounded, total, (scale, ui));
+        let amounts = (estimate.ledger.of(kind), printed.kind(kind), total);
+        html! {
+            (kind_row(kind, (&path, ui), &of_kind, amounts, scale))
+            @if ui.is_open(&path) {
+                @for (line, rounded) in &of_kind { (item_rows(line, *rounded, total, (scale, ui))) }
+            }
         }
-    }
-    rows
+    };
+    MemoryKind::ALL.into_iter().map(rows_of).collect()
 }
 
 fn kind_row(
@@ -124,7 +150,7 @@ fn kind_row(
         class: "ledger__kind",
         path,
         open: Some(ui.is_open(path)),
-        swatch: Some(html(r#"<span class="swatch">{}</span>"#, &[&swatch(SWATCHES[kind.index()], kind)])),
+        swatch: html! { span class="swatch" { (swatch(SWATCHES[kind.index()], kind)) } },
         label: kind.name(),
         note: "",
         bytes: format!("{} {}", scale.number(printed), scale.unit),
@@ -136,14 +162,14 @@ fn kind_row(
 }
 
 /// One line of a kind and, when open, its tensors.
-fn item_rows(rows: &mut Html, line: &LineItem, rounded: u64, total: Bytes, (scale, ui): (Scale, &Ui)) {
+fn item_rows(line: &LineItem, rounded: u64, total: Bytes, (scale, ui): (Scale, &Ui)) -> Html {
     let path = format!("{}/{}", kind_path(line.kind), line.label);
     let open = ui.is_open(&path);
     let row = Row {
         class: "ledger__item",
         path: &path,
         open: (!line.tensors.is_empty()).then_some(open),
-        swatch: None,
+        swatch: Html::new(),
         label: line.label,
         note: line.note,
         bytes: format!("{} {}", scale.number(rounded), scale.unit),
@@ -151,27 +177,43 @@ fn item_rows(rows: &mut Html, line: &LineItem, rounded: u64, total: Bytes, (scal
         certainty: Some(line.certainty),
         source: cited(line),
     };
-    rows.add("{}", &[&row.html(Some(line.kind), ui)]);
-    for (index, tensor) in line.tensors.iter().enumerate().filter(|_| open) {
-        let row = Row {
-            class: "ledger__tensor",
-            path: &format!("{path}/{index}"),
-            open: None,
-            swatch: None,
-            label: &format!("{}: {}", tensor.op, tensor.name),
-            note: "",
-            // The only one of its line is the line.
-            bytes: if line.tensors.len() == 1 {
-                format!("{} {}", scale.number(rounded), scale.unit)
-            } else {
-                scale.unit.show(tensor.bytes)
-            },
-            share: percent(tensor.bytes, total),
-            certainty: None,
-            source: shape_text(tensor),
-        };
-        rows.add("{}", &[&row.html(Some(line.kind), ui)]);
+    html! {
+        (row.html(Some(line.kind), ui))
+        @if open {
+            @for (index, tensor) in line.tensors.iter().enumerate() {
+                @let path = format!("{path}/{index}");
+                (tensor_row(line, (&path, tensor), rounded, total, (scale, ui)))
+            }
+        }
     }
+}
+
+/// One tensor of a line.
+fn tensor_row(
+    line: &LineItem,
+    (path, tensor): (&str, &TensorLine),
+    rounded: u64,
+    total: Bytes,
+    (scale, ui): (Scale, &Ui),
+) -> Html {
+    Row {
+        class: "ledger__tensor",
+        path,
+        open: None,
+        swatch: Html::new(),
+        label: &format!("{}: {}", tensor.op, tensor.name),
+        note: "",
+        // The only one of its line is the line.
+        bytes: if line.tensors.len() == 1 {
+            format!("{} {}", scale.number(rounded), scale.unit)
+        } else {
+            scale.unit.show(tensor.bytes)
+        },
+        share: percent(tensor.bytes, total),
+        certainty: None,
+        source: shape_text(tensor),
+    }
+    .html(Some(line.kind), ui)
 }
 
 /// How many tensors of which shape and format: `32 × bf16 [seq_length 8 192, hidden_size 4 096]`.

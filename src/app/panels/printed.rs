@@ -11,24 +11,37 @@ use crate::stacks::Stack;
 pub fn printed(scenario: &Scenario) -> Html {
     let name = scenario.name();
     let title = if name.is_empty() { about(scenario) } else { format!("{name}: {}", about(scenario)) };
-    let inputs: Html = inputs(scenario)
-        .iter()
-        .map(|(name, value, _)| html(r#"<div class="printed__input"><span>{}</span><span>{}</span></div>"#, &[name, value]))
-        .collect();
-    html(r#"<div data-own="printed"><p><b>{}</b></p><div class="printed__inputs">{}</div></div>"#, &[&title, &inputs])
+    html! {
+        div data-own="printed" {
+            p { b { (title) } }
+            div class="printed__inputs" {
+                @for (name, value, _) in &inputs(scenario) {
+                    div class="printed__input" {
+                        span { (name) }
+                        span { (value) }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// The full link, the version, and when the page is printed, if it is.
 pub fn printed_link(link: &str, when: &str) -> Html {
-    html(
-        r#"<p class="printed__link" data-own="printed-link">{} · Headroom {}{}{}</p>"#,
-        &[&link, &env!("CARGO_PKG_VERSION"), &if when.is_empty() { "" } else { " · " }, &when],
-    )
+    html! {
+        p class="printed__link" data-own="printed-link" {
+            (link)
+            " · Headroom "
+            (env!("CARGO_PKG_VERSION"))
+            (if when.is_empty() { "" } else { " · " })
+            (when)
+        }
+    }
 }
 
 /// The QR code of the link, where there is one.
 pub fn printed_code(link: &str) -> Html {
-    html(r#"<div class="printed__code" data-own="printed-code">{}</div>"#, &[&share::code(link).drawn()])
+    html! { div class="printed__code" data-own="printed-code" { (share::code(link).drawn()) } }
 }
 
 /// Inputs that say nothing until somebody sets them: of serving, of the libraries that share a model out, loss, float8 and evaluations.

@@ -11,23 +11,20 @@ pub fn remarks(scenario: &Scenario) -> Html {
 
 /// One line. The same in the dialog that reads the file, before the model is used.
 pub fn line(remark: &Remark) -> Html {
-    html(
-        r#"<p class="remark" role="note" data-testid="remark" data-remark="{}">{}</p>"#,
-        &[&remark.kind.word(), &coded(&remark.text)],
-    )
+    html! {
+        p class="remark" role="note" data-testid="remark" data-remark=(remark.kind.word()) {
+            (coded(&remark.text))
+        }
+    }
 }
 
 /// A sentence whose words in backticks are code.
 pub fn coded(sentence: &str) -> Html {
-    let mut out = Html::new();
-    for (at, piece) in sentence.split('`').enumerate() {
-        if at % 2 == 0 {
-            out.add("{}", &[&piece]);
-        } else {
-            out.add("<code>{}</code>", &[&piece]);
+    html! {
+        @for (at, piece) in sentence.split('`').enumerate() {
+            @if at % 2 == 0 { (piece) } @else { code { (piece) } }
         }
     }
-    out
 }
 
 #[cfg(test)]

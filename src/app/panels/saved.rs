@@ -1,39 +1,81 @@
 //! The list of scenarios kept in this browser.
 
-use crate::app::markup::{Html, flag, html};
+use crate::app::markup::{Html, html};
 use crate::app::ui::Ui;
 use crate::scenario::records::SavedScenario;
 
 /// The panel; `date` writes a moment as the reader's own date and time.
 pub fn saved(ui: &Ui, date: impl Fn(u64) -> String) -> Html {
     let none = ui.saved.scenarios.is_empty();
-    let rows: Html = ui
-        .saved
-        .scenarios
-        .iter()
-        .map(|record| row(record, &date(record.saved_at_ms), ui.renaming.as_ref() == Some(&record.id)))
-        .collect();
-    html(
-        r#"<div data-own="saved" data-testid="saved"><div class="section__head"><h2>Saved scenarios</h2><div class="section__tools"><button type="button" class="button" data-do="dialog:save">Save this one</button><button type="button" class="button" data-do="export"{}>Download all</button><label class="button" tabindex="-1">Add from a file<input class="sr" type="file" accept="application/json,.json" data-change="import"></label></div></div><p class="saved__empty"{}>Nothing saved on this device yet. Saved scenarios stay in this browser; a link or a downloaded file keeps them for longer.</p><ul>{}</ul></div>"#,
-        &[&flag("disabled", none), &flag("hidden", !none), &rows],
-    )
+    html! {
+        div data-own="saved" data-testid="saved" {
+            div class="section__head" {
+                h2 { "Saved scenarios" }
+                div class="section__tools" {
+                    button type="button" class="button" data-do="dialog:save" { "Save this one" }
+                    button type="button" class="button" data-do="export" disabled[none] {
+                        "Download all"
+                    }
+                    label class="button" tabindex="-1" {
+                        "Add from a file"
+                        input class="sr" type="file" accept="application/json,.json"
+                            data-change="import";
+                    }
+                }
+            }
+            p class="saved__empty" hidden[!none] {
+                "Nothing saved on this device yet. Saved scenarios stay in this browser; a link or \
+                 a downloaded file keeps them for longer."
+            }
+            ul {
+                @for record in &ui.saved.scenarios {
+                    @let renaming = ui.renaming.as_ref() == Some(&record.id);
+                    (row(record, &date(record.saved_at_ms), renaming))
+                }
+            }
+        }
+    }
 }
 
 /// One saved scenario.
 fn row(record: &SavedScenario, date: &str, renaming: bool) -> Html {
     let id = &record.id;
     let name = if renaming {
-        html(
-            r#"<input id="name-{}" class="field__input" type="text" maxlength="60" aria-label="New name" value="{}" data-change="rename:{}">"#,
-            &[id, &record.name, id],
-        )
+        html! {
+            input id={ "name-" (id) } class="field__input" type="text" maxlength="60"
+                aria-label="New name" value=(record.name) data-change={ "rename:" (id) };
+        }
     } else {
-        html(r#"<button type="button" class="link" data-do="saved-open:{}">{}</button>"#, &[id, &record.name])
+        html! {
+            button type="button" class="link" data-do={ "saved-open:" (id) } { (record.name) }
+        }
     };
-    html(
-        r#"<li class="saved__row" data-key="{}"><span class="saved__name">{} <span class="saved__date">{}</span></span><span class="saved__tools"><button type="button" class="button button--plain" data-do="saved-compare:{}">Compare</button><button type="button" class="button button--plain" id="rename-{}" data-do="saved-rename:{}">Rename</button><button type="button" class="button button--plain" data-do="saved-duplicate:{}">Duplicate</button><button type="button" class="button button--plain" data-do="saved-delete:{}">Delete</button></span></li>"#,
-        &[id, &name, &date, id, id, id, id, id],
-    )
+    html! {
+        li class="saved__row" data-key=(id) {
+            span class="saved__name" {
+                (name)
+                " "
+                span class="saved__date" { (date) }
+            }
+            span class="saved__tools" {
+                button type="button" class="button button--plain"
+                    data-do={ "saved-compare:" (id) } {
+                    "Compare"
+                }
+                button type="button" class="button button--plain" id={ "rename-" (id) }
+                    data-do={ "saved-rename:" (id) } {
+                    "Rename"
+                }
+                button type="button" class="button button--plain"
+                    data-do={ "saved-duplicate:" (id) } {
+                    "Duplicate"
+                }
+                button type="button" class="button button--plain" data-do={ "saved-delete:" (id) } {
+                    "Delete"
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -32,10 +32,20 @@ const ASSUMPTIONS: [(&str, &str); 6] = [
 
 /// What every estimate assumes; the evidence of this one stands below it.
 pub fn assumptions() -> Html {
-    let items: Html =
-        ASSUMPTIONS.iter().map(|(name, text)| html(r#"<p class="prose__item"><b>{}</b> {}</p>"#, &[name, text])).collect();
-    html(
-        r#"<div class="section__head"><h2>What this assumes, and where it comes from</h2></div><div class="prose">{}</div>"#,
-        &[&items],
-    )
+    let items: Html = ASSUMPTIONS
+        .iter()
+        .map(|(name, text)| {
+            html! {
+                p class="prose__item" {
+                    b { (name) }
+                    " "
+                    (text)
+                }
+            }
+        })
+        .collect();
+    html! {
+        div class="section__head" { h2 { "What this assumes, and where it comes from" } }
+        div class="prose" { (items) }
+    }
 }

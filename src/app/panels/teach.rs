@@ -11,15 +11,29 @@ pub const STAGE: &str = "present";
 
 /// The fold; closed, it asks for nothing.
 pub fn teach() -> Html {
-    html(
-        r#"<section class="section section--screen section--teach"><details class="plan teach" data-toggle="{}" data-testid="teaching"><summary class="plan__summary"><h2>Teach with it</h2><p class="section__note">Stories to present step by step, handouts, exercises, worksheets.</p></summary><div class="plan__place" id="{}" tabindex="-1" data-testid="teach">{}</div></details></section>"#,
-        &[&PLACE, &PLACE, &slot::fetching()],
-    )
+    html! {
+        section class="section section--screen section--teach" {
+            details class="plan teach" data-toggle=(PLACE) data-testid="teaching" {
+                summary class="plan__summary" {
+                    h2 { "Teach with it" }
+                    p class="section__note" {
+                        "Stories to present step by step, handouts, exercises, worksheets."
+                    }
+                }
+                div class="plan__place" id=(PLACE) tabindex="-1" data-testid="teach" {
+                    (slot::fetching())
+                }
+            }
+        }
+    }
 }
 
 /// Where a story is shown, while one is.
 pub fn stage() -> Html {
-    html(r#"<section class="present" id="{}" tabindex="-1" aria-label="Story" data-testid="stage" hidden></section>"#, &[&STAGE])
+    html! {
+        section class="present" id=(STAGE) tabindex="-1" aria-label="Story" data-testid="stage"
+            hidden {}
+    }
 }
 
 /// The link behind the QR code of a step, after the `#`: it opens the step; of an own story, which no other browser knows by name, the whole story. Nothing
@@ -35,20 +49,26 @@ pub fn link_of_step(step: &str, own: Option<&str>, number: usize) -> Option<Stri
 /// The code of a link beside the picture, or why there is none and what else there is.
 pub fn code(link: Option<&str>) -> Html {
     let Some(link) = link else {
-        return html(
-            "<p>This story is too long for a link. Its file can be handed out: Download, in the story's editor.</p>",
-            &[],
-        );
+        return html! {
+            p {
+                "This story is too long for a link. Its file can be handed out: Download, in the \
+                 story's editor."
+            }
+        };
     };
     let without = match share::large_code(link) {
         Code::Drawn(code) => return code,
         Code::TooLong => "The link of this story is too long for a QR code.",
         Code::NotYet => share::NOT_YET,
     };
-    html(
-        r#"<p>{}</p><p><button type="button" class="button" data-copy="{}">Copy link</button> <span class="quiet" role="status"></span></p>"#,
-        &[&without, &link],
-    )
+    html! {
+        p { (without) }
+        p {
+            button type="button" class="button" data-copy=(link) { "Copy link" }
+            " "
+            span class="quiet" role="status" {}
+        }
+    }
 }
 
 #[cfg(test)]

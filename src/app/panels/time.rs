@@ -11,10 +11,15 @@ use crate::estimator::time::{Step, Timing};
 /// The section: the ledger of a step beside what follows from it, or one sentence on what is missing.
 pub fn time(answers: &Answers, ui: &Ui) -> Html {
     let heading = if answers.job.training().is_some() { "How long a step takes" } else { "How long an answer takes" };
-    html(
-        r#"<section class="section section--screen" data-own="time" data-testid="time"><div class="section__head"><h2>{}</h2>{}</div>{}</section>"#,
-        &[&heading, &notes(answers), &body(answers, ui)],
-    )
+    html! {
+        section class="section section--screen" data-own="time" data-testid="time" {
+            div class="section__head" {
+                h2 { (heading) }
+                (notes(answers))
+            }
+            (body(answers, ui))
+        }
+    }
 }
 
 /// What the figures are, and what they are not.
@@ -28,7 +33,7 @@ fn notes(answers: &Answers) -> Html {
     };
     let caveat = what.and_then(|_| timing::caveat(answers.estimate.verdict()));
     let stated = timing::stated(&answers.job, &answers.estimate);
-    let note = |text: &str| html(r#"<p class="section__note">{}</p>"#, &[&text]);
+    let note = |text: &str| html! { p class="section__note" { (text) } };
     [what.map(note), caveat.map(note), stated.as_deref().map(note)].into_iter().flatten().collect()
 }
 
@@ -36,57 +41,103 @@ fn body(answers: &Answers, ui: &Ui) -> Html {
     let facts = timing::facts(&answers.job, answers.timing());
     let pack = facts.iter().find(|(name, ..)| *name == timing::PACKED).map(pack);
     let facts: Html = facts.iter().map(|(name, value, note)| timing::line(ui, name, value, note)).collect();
-    let facts = html(r#"<dl class="facts" data-testid="time-facts">{}</dl>"#, &[&facts]);
+    let facts = html! { dl class="facts" data-testid="time-facts" { (facts) } };
     // What can be done about it stands under the figures.
     let facts = match pack {
-        Some(pack) => html(r#"<div>{}<div class="fixes">{}</div></div>"#, &[&facts, &pack]),
+        Some(pack) => html! {
+            div {
+                (facts)
+                div class="fixes" { (pack) }
+            }
+        },
         None => facts,
     };
     match answers.timing() {
-        Timing::Training { step, .. } => html(r#"<div class="pair"><div>{}</div>{}</div>"#, &[&ledger(step, ui), &facts]),
-        Timing::Serving(_) => html(r#"<div class="pair">{}</div>"#, &[&facts]),
-        Timing::Unknown(_) => html(r#"<p class="saved__empty">{}</p>"#, &[&timing::unknown(&answers.scenario, answers.timing())]),
+        Timing::Training { step, .. } => html! {
+            div class="pair" {
+                div { (ledger(step, ui)) }
+                (facts)
+            }
+        },
+        Timing::Serving(_) => html! { div class="pair" { (facts) } },
+        Timing::Unknown(_) => html! {
+            p class="saved__empty" {
+                @if let Some(unknown) = timing::unknown(&answers.scenario, answers.timing()) {
+                    (unknown)
+                }
+            }
+        },
     }
 }
 
 /// The change that packs texts, one click.
 fn pack((_, times, of): &timing::Fact) -> Html {
-    html(
-        r#"<button type="button" class="fix" data-do="set:pack:1"><span class="fix__title">Pack texts</span><span class="fix__effect">{} {}</span></button>"#,
-        &[times, of],
-    )
+    html! {
+        button type="button" class="fix" data-do="set:pack:1" {
+            span class="fix__title" { "Pack texts" }
+            span class="fix__effect" { (times) " " (of) }
+        }
+    }
 }
 
 /// The terms of a step; they add up to it as printed.
 fn ledger(step: &Step, ui: &Ui) -> Html {
     let (terms, total) = timing::terms(step);
-    let rows: Html = terms.iter().map(|term| row(term, ui)).collect();
-    html(
-        r#"<table class="table ledger" data-testid="time-ledger"><thead><tr><th scope="col">What takes the time</th><th scope="col" class="num">Time</th><th scope="col">Share</th><th scope="col">How sure, and from where</th></tr></thead><tbody>{}</tbody><tfoot><tr class="table__total"><th scope="row">One step</th><td class="num" data-testid="step-time">{}</td><td class="ledger__share"></td><td class="ledger__source"></td></tr></tfoot></table>"#,
-        &[&rows, &total],
-    )
+    html! {
+        table class="table ledger" data-testid="time-ledger" {
+            thead {
+                tr {
+                    th scope="col" { "What takes the time" }
+                    th scope="col" class="num" { "Time" }
+                    th scope="col" { "Share" }
+                    th scope="col" { "How sure, and from where" }
+                }
+            }
+            tbody {
+                @for term in &terms { (row(term, ui)) }
+            }
+            tfoot {
+                tr class="table__total" {
+                    th scope="row" { "One step" }
+                    td class="num" data-testid="step-time" { (total) }
+                    td class="ledger__share" {}
+                    td class="ledger__source" {}
+                }
+            }
+        }
+    }
 }
 
 fn row(term: &Term, ui: &Ui) -> Html {
     let path = explaining::figure(term.label);
     let word = term.certainty.word();
-    html(
-        r#"<tr class="ledger__term" data-key="{}"><th scope="row">{} {} <span class="ledger__note">{}</span></th><td class="num">{}</td><td class="ledger__share">{}<svg class="term__bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect width="{}" height="4"></rect></svg></td><td class="ledger__source"><span class="tag tag--{}">{}</span> {}, {}</td></tr>{}"#,
-        &[
-            &term.label,
-            &term.label,
-            &explaining::button(ui, &path, term.label),
-            &term.formula,
-            &term.time,
-            &per_cent(term.share),
-            &timing::width(term.share),
-            &word,
-            &word,
-            &term.source.who,
-            &term.source.locator,
-            &explaining::row(ui, &path),
-        ],
-    )
+    html! {
+        tr class="ledger__term" data-key=(term.label) {
+            th scope="row" {
+                (term.label)
+                " "
+                (explaining::button(ui, &path, term.label))
+                " "
+                span class="ledger__note" { (term.formula) }
+            }
+            td class="num" { (term.time) }
+            td class="ledger__share" {
+                (per_cent(term.share))
+                svg class="term__bar" viewBox="0 0 100 4" preserveAspectRatio="none"
+                    aria-hidden="true" focusable="false" {
+                    rect width=(timing::width(term.share)) height="4" {}
+                }
+            }
+            td class="ledger__source" {
+                span class={ "tag tag--" (word) } { (word) }
+                " "
+                (term.source.who)
+                ", "
+                (term.source.locator)
+            }
+        }
+        (explaining::row(ui, &path))
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The bar at the top: name, undo, unit, save, share, theme.
 
 use super::icon::Icon;
-use crate::app::markup::{Html, flag, html, word_of};
+use crate::app::markup::{Html, html};
 use crate::app::ui::Ui;
 use crate::app::words::about;
 use crate::scenario::Scenario;
@@ -11,22 +11,54 @@ use crate::units::MemoryUnit;
 pub fn top_bar(scenario: &Scenario, ui: &Ui) -> Html {
     let (undo, redo) = (ui.steps.0 || !ui.unread.is_empty(), ui.steps.1);
     let unit = scenario.memory_unit();
-    html(
-        r##"<header class="bar" data-own="bar"><a class="bar__name" href="#v1" aria-label="Headroom: the default scenario"><svg class="bar__mark" viewBox="0 0 22 22" aria-hidden="true" focusable="false"><rect class="bar__mark-level" x="5" y="10" width="12" height="8" rx="1"></rect><rect class="bar__mark-box" x="3" y="3" width="16" height="16" rx="3"></rect></svg><span class="bar__brand">Headroom</span></a><span class="bar__about">{}</span><div class="bar__tools"><button type="button" class="button button--plain button--icon" aria-label="Undo" title="Undo (Ctrl+Z)" data-testid="undo" data-do="undo"{}>{}</button><button type="button" class="button button--plain button--icon" aria-label="Redo" title="Redo (Ctrl+Shift+Z)" data-testid="redo" data-do="redo"{}>{}</button><span class="bar__gap"></span><div class="switch" role="group" aria-label="Unit of memory">{}{}</div><span class="bar__gap"></span><button type="button" class="button" aria-label="Save" data-testid="save" data-do="dialog:save">{}<span class="bar__word">Save</span></button><button type="button" class="button button--main" aria-label="Share" data-testid="share" data-do="dialog:share">{}<span class="bar__word">Share</span></button><button type="button" class="button bar__teach" aria-label="Teach" data-testid="teach-open" data-do="teach">{}<span class="bar__word">Teach</span></button><button type="button" class="button button--plain button--icon bar__theme" aria-label="Switch between light and dark" title="Light or dark" data-do="theme">{}</button></div></header>"##,
-        &[
-            &title(scenario),
-            &flag("disabled", !undo),
-            &Icon::Undo.html(),
-            &flag("disabled", !redo),
-            &Icon::Redo.html(),
-            &unit_option(MemoryUnit::Gib, "gib", "Binary: 1 GiB is 1 073 741 824 bytes", unit),
-            &unit_option(MemoryUnit::Gb, "gb", "Decimal: 1 GB is 1 000 000 000 bytes", unit),
-            &Icon::Save.html(),
-            &Icon::Share.html(),
-            &Icon::Teach.html(),
-            &Icon::Theme.html(),
-        ],
-    )
+    html! {
+        header class="bar" data-own="bar" {
+            a class="bar__name" href="#v1" aria-label="Headroom: the default scenario" {
+                svg class="bar__mark" viewBox="0 0 22 22" aria-hidden="true" focusable="false" {
+                    rect class="bar__mark-level" x="5" y="10" width="12" height="8" rx="1" {}
+                    rect class="bar__mark-box" x="3" y="3" width="16" height="16" rx="3" {}
+                }
+                span class="bar__brand" { "Headroom" }
+            }
+            span class="bar__about" { (title(scenario)) }
+            div class="bar__tools" {
+                button type="button" class="button button--plain button--icon" aria-label="Undo"
+                    title="Undo (Ctrl+Z)" data-testid="undo" data-do="undo" disabled[!undo] {
+                    (Icon::Undo.html())
+                }
+                button type="button" class="button button--plain button--icon" aria-label="Redo"
+                    title="Redo (Ctrl+Shift+Z)" data-testid="redo" data-do="redo" disabled[!redo] {
+                    (Icon::Redo.html())
+                }
+                span class="bar__gap" {}
+                div class="switch" role="group" aria-label="Unit of memory" {
+                    (unit_option(MemoryUnit::Gib, "gib", "Binary: 1 GiB is 1 073 741 824 bytes", unit))
+                    (unit_option(MemoryUnit::Gb, "gb", "Decimal: 1 GB is 1 000 000 000 bytes", unit))
+                }
+                span class="bar__gap" {}
+                button type="button" class="button" aria-label="Save" data-testid="save"
+                    data-do="dialog:save" {
+                    (Icon::Save.html())
+                    span class="bar__word" { "Save" }
+                }
+                button type="button" class="button button--main" aria-label="Share"
+                    data-testid="share" data-do="dialog:share" {
+                    (Icon::Share.html())
+                    span class="bar__word" { "Share" }
+                }
+                button type="button" class="button bar__teach" aria-label="Teach"
+                    data-testid="teach-open" data-do="teach" {
+                    (Icon::Teach.html())
+                    span class="bar__word" { "Teach" }
+                }
+                button type="button" class="button button--plain button--icon bar__theme"
+                    aria-label="Switch between light and dark" title="Light or dark"
+                    data-do="theme" {
+                    (Icon::Theme.html())
+                }
+            }
+        }
+    }
 }
 
 /// The scenario in the bar and in the browser's tab: its own name, and the model and hardware it is about.
@@ -36,10 +68,13 @@ pub fn title(scenario: &Scenario) -> String {
 }
 
 fn unit_option(unit: MemoryUnit, word: &str, about: &str, now: MemoryUnit) -> Html {
-    html(
-        r#"<button type="button" class="switch__option" title="{}" data-testid="unit-{}" aria-pressed="{}" data-do="set:u:{}">{}</button>"#,
-        &[&about, &unit.name(), &word_of(unit == now), &word, &unit.name()],
-    )
+    html! {
+        button type="button" class="switch__option" title=(about)
+            data-testid={ "unit-" (unit.name()) } aria-pressed=(unit == now)
+            data-do={ "set:u:" (word) } {
+            (unit.name())
+        }
+    }
 }
 
 #[cfg(test)]

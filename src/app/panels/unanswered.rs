@@ -25,39 +25,51 @@ pub fn instead(part: &str, answers: &Answers, ui: &Ui) -> Option<Html> {
 /// A part that would show figures, without them. Each keeps the element that it is and the places inside it.
 fn without(part: &str, serves: bool) -> Option<Html> {
     Some(match part {
-        "stack" => html(r#"<figure id="stack" class="stack stack--none" data-own="stack"></figure>"#, &[]),
+        "stack" => html! { figure id="stack" class="stack stack--none" data-own="stack" {} },
         "fixes" => fixes(),
         "curve-seq" => curve(Axis::SeqLength, serves),
         "curve-gpus" => curve(Axis::Gpus, serves),
-        "svg-seq" => html(r#"<div class="curve__svg" data-own="svg-seq"></div>"#, &[]),
-        "svg-gpus" => html(r#"<div class="curve__svg" data-own="svg-gpus"></div>"#, &[]),
-        "ledger" => html(
-            r#"<table class="table ledger" data-own="ledger" data-testid="ledger"><tbody><tr><td>{}</td></tr></tbody></table>"#,
-            &[&WHY],
-        ),
-        "cost" => html(r#"<div data-own="cost">{}</div>"#, &[&line()]),
-        "time" => html(r#"<section class="section section--screen" data-own="time" data-testid="time">{}</section>"#, &[&line()]),
+        "svg-seq" => html! { div class="curve__svg" data-own="svg-seq" {} },
+        "svg-gpus" => html! { div class="curve__svg" data-own="svg-gpus" {} },
+        "ledger" => html! {
+            table class="table ledger" data-own="ledger" data-testid="ledger" {
+                tbody { tr { td { (WHY) } } }
+            }
+        },
+        "cost" => html! { div data-own="cost" { (line()) } },
+        "time" => html! {
+            section class="section section--screen" data-own="time" data-testid="time" { (line()) }
+        },
         _ => return None,
     })
 }
 
 /// The line in the place of a panel.
 pub fn line() -> Html {
-    html(r#"<p class="saved__empty">{}</p>"#, &[&WHY])
+    html! { p class="saved__empty" { (WHY) } }
 }
 
 /// No changes are offered.
 fn fixes() -> Html {
-    html(r#"<section class="help" data-own="fixes" data-testid="fixes" aria-label="What would help"></section>"#, &[])
+    html! {
+        section class="help" data-own="fixes" data-testid="fixes" aria-label="What would help" {}
+    }
 }
 
 /// The heading of a curve, and an empty picture as large as the curve's, so that one that comes finds its size.
 fn curve(axis: Axis, serves: bool) -> Html {
     let word = word(axis);
-    html(
-        r#"<figure class="curve curve--none" data-own="curve-{}" data-testid="curve-{}"><figcaption class="curve__head"><h2>{}</h2></figcaption><div id="plot-{}" class="curve__plot"><div class="curve__svg" data-own="svg-{}"></div><div class="curve__cursor" data-own="cursor-{}" hidden></div></div><p class="curve__readout">{}</p></figure>"#,
-        &[&word, &word, &curve_view::title(axis, serves), &word, &word, &word, &WHY],
-    )
+    html! {
+        figure class="curve curve--none" data-own={ "curve-" (word) }
+            data-testid={ "curve-" (word) } {
+            figcaption class="curve__head" { h2 { (curve_view::title(axis, serves)) } }
+            div id={ "plot-" (word) } class="curve__plot" {
+                div class="curve__svg" data-own={ "svg-" (word) } {}
+                div class="curve__cursor" data-own={ "cursor-" (word) } hidden {}
+            }
+            p class="curve__readout" { (WHY) }
+        }
+    }
 }
 
 #[cfg(test)]

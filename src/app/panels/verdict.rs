@@ -30,54 +30,75 @@ const EARLIER: &str = "earlier";
 fn answer(answers: &Answers, ui: &Ui, said: &Headline, (tone, note): (&str, &Html)) -> Html {
     let estimate = &answers.estimate;
     let blocker = estimate.blockers.first().filter(|_| said.verdict == Answer::CannotRun);
-    let why = blocker.map(|blocker| html(r#"<p class="verdict__why">{}.</p>"#, &[&upper_first(&blocker.to_string())]));
-    html(
-        r#"<div class="verdict tone--{}" data-own="verdict" data-testid="verdict"><div><h1 class="verdict__sentence"><span class="verdict__word">{}</span> {}</h1>{}{}</div><p class="verdict__margin"><span class="verdict__figure">{} <span class="verdict__unit">{}</span></span><span class="verdict__caption">{} {}</span></p>{}{}{}{}{}{}</div>"#,
-        &[
-            &tone,
-            &said.word,
-            &unbroken(&said.sentence, &said.name),
-            &why,
-            &counts(answers, ui),
-            &said.margin.number,
-            &said.margin.unit,
-            &said.margin.caption,
-            &said.margin.of_memory.then(|| button(ui, "margin", "what is left or missing")),
-            &figures(answers, ui),
-            &remarks(&answers.scenario),
-            note,
-            &place(ui, "margin"),
-            &place(ui, ARITHMETIC),
-            &place(ui, RUNNABLE),
-        ],
-    )
+    html! {
+        div class={ "verdict tone--" (tone) } data-own="verdict" data-testid="verdict" {
+            div {
+                h1 class="verdict__sentence" {
+                    span class="verdict__word" { (said.word) }
+                    " "
+                    (unbroken(&said.sentence, &said.name))
+                }
+                @if let Some(blocker) = blocker {
+                    p class="verdict__why" { (upper_first(&blocker.to_string())) "." }
+                }
+                (counts(answers, ui))
+            }
+            p class="verdict__margin" {
+                span class="verdict__figure" {
+                    (said.margin.number)
+                    " "
+                    span class="verdict__unit" { (said.margin.unit) }
+                }
+                span class="verdict__caption" {
+                    (said.margin.caption)
+                    " "
+                    @if said.margin.of_memory { (button(ui, "margin", "what is left or missing")) }
+                }
+            }
+            @if let Some(figures) = figures(answers, ui) { (figures) }
+            (remarks(&answers.scenario))
+            (note)
+            (place(ui, "margin"))
+            (place(ui, ARITHMETIC))
+            (place(ui, RUNNABLE))
+        }
+    }
 }
 
 /// Says that the answer is an earlier one's, with the way to the field that is in its way, if a field is.
 fn last_valid(answers: &Answers) -> Html {
     if answers.waits {
-        return html(
-            r#"<p class="verdict__stale" data-testid="stale">Last valid answer: what this model needs is being fetched, and its own follows.</p>"#,
-            &[],
-        );
+        return html! {
+            p class="verdict__stale" data-testid="stale" {
+                "Last valid answer: what this model needs is being fetched, and its own follows."
+            }
+        };
     }
-    html(
-        r#"<p class="verdict__stale" data-testid="stale">Last valid answer: <button type="button" class="link" data-do="red">correct the red field</button></p>"#,
-        &[],
-    )
+    html! {
+        p class="verdict__stale" data-testid="stale" {
+            "Last valid answer: "
+            button type="button" class="link" data-do="red" { "correct the red field" }
+        }
+    }
 }
 
 /// The card of a scenario that has no answer: what is wrong with it, and how to mend it. No figure stands on it.
 fn refused(answers: &Answers) -> Html {
-    let problems: Html = answers.problems.iter().map(problem).collect();
-    html(
-        r#"<div class="verdict verdict--refused tone--bad" data-own="verdict" data-testid="verdict"><div><h1 class="verdict__sentence"><span class="verdict__word">{}</span> {}</h1><ul class="verdict__problems" data-testid="refused">{}</ul></div></div>"#,
-        &[
-            &refusal(answers),
-            &unbroken(&format!("{} has no answer.", about(&answers.scenario)), &hardware(&answers.scenario)),
-            &problems,
-        ],
-    )
+    let sentence = format!("{} has no answer.", about(&answers.scenario));
+    html! {
+        div class="verdict verdict--refused tone--bad" data-own="verdict" data-testid="verdict" {
+            div {
+                h1 class="verdict__sentence" {
+                    span class="verdict__word" { (refusal(answers)) }
+                    " "
+                    (unbroken(&sentence, &hardware(&answers.scenario)))
+                }
+                ul class="verdict__problems" data-testid="refused" {
+                    @for item in &answers.problems { (problem(item)) }
+                }
+            }
+        }
+    }
 }
 
 /// The first words where there is no answer.
@@ -89,20 +110,34 @@ fn refusal(answers: &Answers) -> &'static str {
 /// One problem with its way out, and the way to its field.
 fn problem(problem: &FieldError) -> Html {
     let field = field(problem.field);
-    let way_out = problem
-        .way_out
-        .as_ref()
-        .map(|(words, _)| html(r#"<button type="button" class="button" data-do="repair:{}">{}</button> "#, &[&field.key, words]));
-    html(
-        r#"<li>{} <span class="verdict__ways">{}<button type="button" class="link" aria-label="Go to the field {}" data-do="red:{}">Go to the field</button></span></li>"#,
-        &[&problem.message, &way_out, &field.label, &field.key],
-    )
+    html! {
+        li {
+            (problem.message)
+            " "
+            span class="verdict__ways" {
+                @if let Some((words, _)) = problem.way_out.as_ref() {
+                    button type="button" class="button" data-do={ "repair:" (field.key) } {
+                        (words)
+                    }
+                    " "
+                }
+                button type="button" class="link" aria-label={ "Go to the field " (field.label) }
+                    data-do={ "red:" (field.key) } {
+                    "Go to the field"
+                }
+            }
+        }
+    }
 }
 
 /// A sentence with a name in it that stays on one line where there is room for it.
 fn unbroken(sentence: &str, name: &str) -> Html {
     let (before, after) = sentence.split_once(name).unwrap_or((sentence, ""));
-    html(r#"{}<span class="verdict__name">{}</span>{}"#, &[&before, &name, &after])
+    html! {
+        (before)
+        span class="verdict__name" { (name) }
+        (after)
+    }
 }
 
 const ARITHMETIC: &str = "gpus/arithmetic";
@@ -114,28 +149,36 @@ fn counts(answers: &Answers, ui: &Ui) -> Html {
     let counts = Counts::of(&answers.job, &answers.count, found);
     let counts = ui.told(answers).map_or(counts.clone(), |limits| limits.counts(&answers.count, counts));
     let explained = if found.is_some() { "the smallest count that carries the users" } else { "the smallest count that runs" };
-    html(
-        r#"<p class="verdict__more">Arithmetic minimum <b data-testid="gpu-arithmetic">{}</b>,{} {} <b data-testid="gpu-runnable">{}</b>.{} <span data-testid="gpu-reason">{}</span>{}</p>"#,
-        &[
-            &counts.arithmetic,
-            &button(ui, ARITHMETIC, "the arithmetic minimum"),
-            &counts.introduced,
-            &counts.smallest,
-            &button(ui, RUNNABLE, explained),
-            &counts.reason,
-            &found.and_then(take),
-        ],
-    )
+    html! {
+        p class="verdict__more" {
+            "Arithmetic minimum "
+            b data-testid="gpu-arithmetic" { (counts.arithmetic) }
+            ","
+            (button(ui, ARITHMETIC, "the arithmetic minimum"))
+            " "
+            (counts.introduced)
+            " "
+            b data-testid="gpu-runnable" { (counts.smallest) }
+            "."
+            (button(ui, RUNNABLE, explained))
+            " "
+            span data-testid="gpu-reason" { (counts.reason) }
+            @if let Some(take) = found.and_then(take) { (take) }
+        }
+    }
 }
 
 /// One click to the fewest GPUs that carry the users, where the scenario has others.
 fn take(found: &UsersAnswer) -> Option<Html> {
     let fewest = following::adoptable(found)?;
     let degrees = format!("{}, {}", gpus(fewest.gpus), replicas_of(fewest));
-    Some(html(
-        r#" <button type="button" class="button verdict__use" data-testid="use-users" data-do="users" aria-label="Use this: {}">Use this</button>"#,
-        &[&degrees],
-    ))
+    Some(html! {
+        " "
+        button type="button" class="button verdict__use" data-testid="use-users" data-do="users"
+            aria-label={ "Use this: " (degrees) } {
+            "Use this"
+        }
+    })
 }
 
 /// How fast and how dear serving is at the load that the answer is about; nothing when training.
@@ -143,26 +186,37 @@ fn figures(answers: &Answers, ui: &Ui) -> Option<Html> {
     let load = answers.load()?;
     let assumed = serving::load_assumed(&answers.scenario, &answers.job, load, answers.users());
     let Some(figures) = serving::load_figures(&answers.job, load) else {
-        let unknown = timing::unknown(&answers.scenario, answers.timing());
-        return Some(html(r#"<p class="verdict__load" data-testid="load">{}</p>"#, &[&unknown]));
+        return Some(html! {
+            p class="verdict__load" data-testid="load" {
+                @if let Some(unknown) = timing::unknown(&answers.scenario, answers.timing()) {
+                    (unknown)
+                }
+            }
+        });
     };
     let tile = |figure: &LoadFigure| {
-        html(
-            r#"<div class="load__figure"><dt>{} {}</dt><dd><b class="number">{}</b>{}</dd></div>"#,
-            &[
-                &figure.label,
-                &button(ui, figure.path, figure.label),
-                &figure.value,
-                &(!figure.note.is_empty()).then(|| html(r#" <span class="load__note">{}</span>"#, &[&figure.note])),
-            ],
-        )
+        html! {
+            div class="load__figure" {
+                dt { (figure.label) " " (button(ui, figure.path, figure.label)) }
+                dd {
+                    b class="number" { (figure.value) }
+                    @if !figure.note.is_empty() {
+                        " "
+                        span class="load__note" { (figure.note) }
+                    }
+                }
+            }
+        }
     };
-    let tiles: Html = figures.iter().map(tile).collect();
-    let places: Html = figures.iter().filter_map(|figure| place(ui, figure.path)).collect();
-    Some(html(
-        r#"<div class="verdict__load" data-testid="load"><dl class="load">{}</dl><p class="load__assumed">{}</p>{}</div>"#,
-        &[&tiles, &assumed, &places],
-    ))
+    Some(html! {
+        div class="verdict__load" data-testid="load" {
+            dl class="load" {
+                @for item in &figures { (tile(item)) }
+            }
+            p class="load__assumed" { (assumed) }
+            @for figure in &figures { (place(ui, figure.path)) }
+        }
+    })
 }
 
 /// The answer in one line, for the top of a phone's screen.
@@ -173,10 +227,14 @@ pub fn strip(answers: &Answers, ui: &Ui) -> Html {
         Standing::Earlier => (EARLIER, "Last valid answer:", said.short),
         Standing::Nothing => ("bad", refusal(answers), String::new()),
     };
-    html(
-        r#"<div class="strip" data-own="strip" aria-hidden="true"><div class="strip__line tone--{}"><span class="strip__word">{}</span><span class="strip__rest number">{}</span></div></div>"#,
-        &[&tone, &word, &rest],
-    )
+    html! {
+        div class="strip" data-own="strip" aria-hidden="true" {
+            div class={ "strip__line tone--" (tone) } {
+                span class="strip__word" { (word) }
+                span class="strip__rest number" { (rest) }
+            }
+        }
+    }
 }
 
 /// The answer as screen readers announce it.

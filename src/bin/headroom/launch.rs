@@ -44,7 +44,8 @@ pub fn formats() -> String {
     Format::ALL.into_iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn text_of(file: &str) -> Result<String, String> {
+/// The text of a file, `-` for what is piped in.
+pub fn text_of(file: &str) -> Result<String, String> {
     let limit = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
     let read = if file == "-" {

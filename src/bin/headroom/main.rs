@@ -7,6 +7,8 @@ mod import;
 #[cfg(not(target_arch = "wasm32"))]
 mod launch;
 #[cfg(not(target_arch = "wasm32"))]
+mod log;
+#[cfg(not(target_arch = "wasm32"))]
 mod oom;
 #[cfg(not(target_arch = "wasm32"))]
 mod snapshot;
@@ -20,13 +22,14 @@ mod native {
     use headroom::app::export::{self, Luggage, file};
     use headroom::app::more::explain::explained;
     use headroom::app::report::{Report, json};
+    use headroom::app::what_fits::{as_json, as_text, by_size, what_fits};
     use headroom::config::Job;
     use headroom::lessons::figure::{FIGURES, Facts, Figure};
     use headroom::scenario::codec::Decoded;
     use headroom::scenario::{FieldId, Scenario, Value, codec, field, reference};
     use headroom::units::MemoryUnit;
 
-    use crate::{import, launch, oom, snapshot};
+    use crate::{import, launch, log, oom, snapshot};
 
     const HELP: &str = "\
 headroom: does this transformer fit, what takes the memory, how many GPUs, how long?
@@ -38,6 +41,8 @@ usage: headroom LINK-OR-FRAGMENT [--json | --export FORM] [--gib | --gb]
        headroom import FILE-OR-FOLDER... [--counts FILE]
        headroom read FILE|-... [--onto LINK-OR-FRAGMENT] [--json]
        headroom write LINK-OR-FRAGMENT --as TOOL
+       headroom fits LINK-OR-FRAGMENT [--json]
+       headroom log FILE|- LINK-OR-FRAGMENT [--json]
        headroom oom FILE|- LINK-OR-FRAGMENT [--json]
        headroom snapshot FILE LINK-OR-FRAGMENT [--json]
 
@@ -57,13 +62,16 @@ read FILE|-...    a command or file of another tool (vllm serve, torchrun, a YAM
                   setting with what came of it, the answer, and what to change in it to make it fit; the model's own config.json is not
                   needed for models of the catalog. --onto LINK says which accelerator and model count where the text names none
 write LINK --as TOOL  the scenario as a command or file of that tool; `headroom write` alone lists the tools
+fits LINK         every model of the catalog that fits the link's accelerators: served, each format with its longest context and speed
+                  (do=serve), or fine-tuned, each way with its longest sequence (do=tune); largest models first
+log FILE|- LINK   what a server printed when it started (vLLM, SGLang, llama.cpp), beside the estimate of the link
 oom FILE|- LINK   an out-of-memory message, or a whole log with it, beside the estimate of the link: the tensor that was asked for,
                   the amounts side by side, the cause, and what helps; - reads what is piped in. Amounts are in the message's GiB
 snapshot FILE     a file of torch.cuda.memory._dump_snapshot beside the estimate of the link: peaks, and the tensors of each size
                   that one side has more of than the other
 --gib, --gb       write memory in GiB (2^30) or GB (10^9); default: as the link says
 
-exit code: 0 fits (of write, oom, snapshot, import and explain: answered), 1 does not fit, 2 bad input";
+exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answered), 1 does not fit, 2 bad input";
 
     struct Arguments {
         link: String,
@@ -82,6 +90,8 @@ exit code: 0 fits (of write, oom, snapshot, import and explain: answered), 1 doe
         Read { files: Vec<String>, onto: Option<String>, json: bool },
         Formats,
         Write { link: String, tool: String },
+        Fits(Arguments),
+        Log { file: String, arguments: Arguments },
         Oom { file: String, arguments: Arguments },
         Snapshot { file: String, arguments: Arguments },
     }
@@ -102,11 +112,20 @@ exit code: 0 fits (of write, oom, snapshot, import and explain: answered), 1 doe
             let (file, arguments) = file_and_link(parser, missing)?;
             return Ok(Task::Snapshot { file, arguments });
         }
+        if std::env::args_os().nth(1).is_some_and(|first| first == "log") {
+            let missing = "name a file with the log, or - for what is piped in, and the link of the server that printed it";
+            let (file, arguments) = file_and_link(parser, missing)?;
+            return Ok(Task::Log { file, arguments });
+        }
         if std::env::args_os().nth(1).is_some_and(|first| first == "read") {
             return read_arguments(parser);
         }
         if std::env::args_os().nth(1).is_some_and(|first| first == "write") {
             return write_arguments(parser);
+        }
+        let lists = std::env::args_os().nth(1).is_some_and(|first| first == "fits");
+        if lists {
+            let _ = parser.next();
         }
         let explains = std::env::args_os().nth(1).is_some_and(|first| first == "explain");
         if explains {
@@ -130,6 +149,9 @@ exit code: 0 fits (of write, oom, snapshot, import and explain: answered), 1 doe
         }
         let link = link.ok_or("name a link or the part after its #, for example 'v1&m=llama3-70b&n=64'")?;
         let arguments = Arguments { link, json, export, figures, unit };
+        if lists {
+            return Ok(Task::Fits(arguments));
+        }
         match (explains, paths.is_empty()) {
             (false, _) => Ok(Task::Estimate(arguments)),
             (true, false) => Ok(Task::Explain { arguments, paths }),
@@ -248,6 +270,14 @@ exit code: 0 fits (of write, oom, snapshot, import and explain: answered), 1 doe
             Ok(Task::Write { link, tool }) => {
                 launched(scenario_of(Some(&link)).and_then(|scenario| launch::write_as(&scenario, &tool)))
             }
+            Ok(Task::Fits(arguments)) => match scenario_of(Some(&arguments.link)) {
+                Ok(scenario) => {
+                    let fits = by_size(what_fits(&scenario));
+                    print(&if arguments.json { as_json(&fits).to_string() } else { as_text(&fits, &scenario) })
+                }
+                Err(sentences) => bad_input(&sentences),
+            },
+            Ok(Task::Log { file, arguments }) => diagnose(log::run, &file, &arguments),
             Ok(Task::Oom { file, arguments }) => diagnose(oom::run, &file, &arguments),
             Ok(Task::Snapshot { file, arguments }) => diagnose(snapshot::run, &file, &arguments),
             Err(message) => bad_input(&[message, "try headroom --help".to_owned()]),

@@ -3,6 +3,8 @@
 //! To add one, write `src/launch/formats/NAME.rs` with a constant `FORMAT: FormatSpec`, at least six real files under
 //! `tests/data/launch/NAME`, and nothing else: lists, the page and the command line read the list.
 
+#![allow(clippy::unnecessary_wraps, reason = "functions of the tables have one type, whether they can fail or not")]
+
 use std::fmt;
 
 use super::{Flag, LaunchError, Reading, Stated, Text, Writing};

@@ -73,7 +73,7 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
         } else {
             return None;
         };
-        Some(run.stated(skip, TABLES))
+        Some(serving::in_full(run.stated(skip, TABLES), TABLES))
     });
     let call = || {
         let is = |name: &str| matches!(name, "sgl.Engine" | "sglang.Engine" | "Engine" | "ServerArgs" | "sgl.ServerArgs");

@@ -51,7 +51,7 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
         } else {
             return None;
         };
-        Some(run.stated(skip, TABLES))
+        Some(serving::in_full(run.stated(skip, TABLES), TABLES))
     });
     let call = || {
         let names = ["LLM", "EngineArgs", "AsyncEngineArgs"];

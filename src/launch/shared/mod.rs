@@ -1,5 +1,7 @@
 //! What several formats have in common: tables of flags, and how servers say the same things.
 
+#![allow(clippy::unnecessary_wraps, reason = "functions of the tables have one type, whether they can fail or not")]
+
 pub(super) mod axolotl_flags;
 pub(super) mod axolotl_written;
 pub(super) mod layers;

@@ -1,8 +1,27 @@
 //! What servers say alike: degrees, lengths, and the format of their weights.
 
 use super::weights;
-use crate::launch::{Given, LaunchError, Reading, Way, Writing};
+use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Way, Writing};
 use crate::scenario::{FieldId, Mode, Scenario, Value, parse};
+
+/// The shortest beginning of a flag that stands for it.
+const SHORTEST: usize = 5;
+
+/// Flags by their whole names: Python's `argparse` takes the beginning of a name where only one flag has it.
+pub fn in_full(mut stated: Stated, tables: &[&'static [Flag]]) -> Stated {
+    let flags = || tables.iter().copied().flatten();
+    for given in stated.given.iter_mut().filter(|given| given.key.len() >= SHORTEST) {
+        if flags().any(|flag| flag.is_called(&given.key)) {
+            continue;
+        }
+        let beginning = given.key.replace('_', "-");
+        let mut names = flags().flat_map(|flag| flag.names).filter(|name| name.replace('_', "-").starts_with(&beginning));
+        if let (Some(name), None) = (names.next(), names.next()) {
+            (*name).clone_into(&mut given.key);
+        }
+    }
+    stated
+}
 
 /// An input that is a whole number; 1 where it is none.
 pub fn whole(scenario: &Scenario, id: FieldId) -> u64 {

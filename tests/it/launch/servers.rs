@@ -43,6 +43,15 @@ fn a_file_that_the_script_writes_is_read() {
 }
 
 #[test]
+fn the_beginning_of_a_flag_stands_for_it() {
+    let read = said("vllm serve Qwen/Qwen2.5-7B-Instruct --gpu-memory-utilizatio 0.8 --tensor_parallel 2 --max-n 3");
+    assert_eq!(read.scenario.get(FieldId::MemoryUtilization), Value::Decimal(0.8));
+    assert_eq!(read.scenario.get(FieldId::TensorParallel), Value::Integer(2));
+    let unknown: Vec<&str> = read.not_counted().map(|row| row.flag.as_str()).collect();
+    assert_eq!(unknown, ["max-n"], "several flags begin so");
+}
+
+#[test]
 fn a_file_that_names_itself_ends() {
     let text = "vllm serve Qwen/Qwen2.5-7B-Instruct --config a.yaml";
     let file = "max-model-len: 8192\nconfig: a.yaml\n";

@@ -182,7 +182,7 @@ fn a_pasted_message_is_set_beside_the_scenario() {
     let hostile = "<b>CUDA out of memory. Tried to allocate 1.00 GiB.</b><script>alert(1)</script>";
     assert!(!ask(What::Paste, MemoryUnit::Gib, "v1", hostile).html.contains("<script"));
     let neither = ask(What::Paste, MemoryUnit::Gib, "v1", "loss is nan").html;
-    assert!(neither.contains("Nor does it hold an out-of-memory message"), "{neither}");
+    assert!(neither.contains("Nor is it a command or file of a tool"), "{neither}");
 }
 
 #[test]

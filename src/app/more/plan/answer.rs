@@ -3,7 +3,7 @@
 use super::form::{Asked, Form, Question};
 use super::front::{front, number};
 use super::{Leg, Plan, basis, layout, why};
-use crate::app::markup::{Html, flag, html, word_of};
+use crate::app::markup::{Html, html};
 use crate::app::words::{duration, gpus, model_name, whole};
 use crate::planner::search::{Answer, Found, Watched};
 use crate::scenario::codec::encode;
@@ -13,12 +13,19 @@ use crate::units::{MemoryUnit, Scale, ceil_u64, grouped};
 /// Everything below the form.
 pub fn answer(plan: Option<&Plan>, refused: Option<&str>, form: &Form, now: &Scenario, unit: MemoryUnit) -> Html {
     let found = plan.map(Plan::found).unwrap_or_default();
-    let body = plan.map(|plan| body(plan, &found, form, now, unit));
-    html(
-        "<div class=\"plan__answer\" data-testid=\"plan-answer\"><p class=\"plan__status{}\" role=\"status\" id=\"plan-status\" tabindex=\"-1\" data-testid=\"plan-status\">{}\
-         </p>{}{}</div>",
-        &[&if refused.is_some() { " plan__status--bad" } else { "" }, &status(plan, refused), &plan.and_then(progress), &body],
-    )
+    let status_class = if refused.is_some() { "plan__status plan__status--bad" } else { "plan__status" };
+    html! {
+        div class="plan__answer" data-testid="plan-answer" {
+            p class=(status_class) role="status" id="plan-status" tabindex="-1"
+                data-testid="plan-status" {
+                (status(plan, refused))
+            }
+            @if let Some(plan) = plan {
+                (progress(plan))
+                (body(plan, &found, form, now, unit))
+            }
+        }
+    }
 }
 
 /// What is told when it begins and when it ends; nothing in between, so that nobody is talked over.
@@ -44,28 +51,33 @@ fn rounded(rate: f64) -> u64 {
 }
 
 /// How far it is, and the button that ends it; nothing once it has ended.
-fn progress(plan: &Plan) -> Option<Html> {
+fn progress(plan: &Plan) -> Html {
     if !plan.runs() {
-        return None;
+        return Html::new();
     }
     let share = plan.share();
-    let leg = if plan.legs.len() > 1 { plan.legs.get(plan.at).map(|leg| format!("{}: ", leg.name)) } else { None };
-    Some(html(
-        "<div class=\"plan__progress\"><progress max=\"1\" value=\"{}\" aria-label=\"Share of the search that is done\"></progress>\
-         <span>{}{} %, {} layouts, {} a second</span><button type=\"button\" class=\"button\" data-do=\"plan:stop\" \
-         data-testid=\"plan-stop\">Cancel</button></div>",
-        &[&format!("{share:.3}"), &leg, &grouped(100.0 * share, 0), &whole(plan.considered()), &whole(rounded(plan.rate()))],
-    ))
+    let leg = plan.legs.get(plan.at).filter(|_| plan.legs.len() > 1);
+    html! {
+        div class="plan__progress" {
+            progress max="1" value=(format!("{share:.3}"))
+                aria-label="Share of the search that is done" {}
+            span {
+                @if let Some(leg) = leg { (leg.name) ": " }
+                (grouped(100.0 * share, 0))
+                " %, "
+                (whole(plan.considered()))
+                " layouts, "
+                (whole(rounded(plan.rate())))
+                " a second"
+            }
+            button type="button" class="button" data-do="plan:stop" data-testid="plan-stop" {
+                "Cancel"
+            }
+        }
+    }
 }
 
 fn body(plan: &Plan, found: &[(&Leg, Answer)], form: &Form, now: &Scenario, unit: MemoryUnit) -> Html {
-    let stale = (plan.basis != basis(now)).then(|| {
-        html(
-            "<p class=\"plan__stale\" data-testid=\"plan-stale\">This answer is for an earlier scenario. \
-             <button type=\"button\" class=\"link\" data-do=\"plan:search\">Search again</button></p>",
-            &[],
-        )
-    });
     let overview = match plan.asked.question {
         Question::Family(count) => family(found, plan, count, now, unit),
         _ => compared(found, plan, now, unit),
@@ -77,43 +89,63 @@ fn body(plan: &Plan, found: &[(&Leg, Answer)], form: &Form, now: &Scenario, unit
         [one] if plan.legs.len() == 1 => {
             let reasons = filter.map(|filter| {
                 let table = why::table(&one.1, form, unit);
-                html("<h3 class=\"plan__heading\">Why not other layouts</h3>{}{}", &[&filter, &table])
+                html! {
+                    h3 class="plan__heading" { "Why not other layouts" }
+                    (filter)
+                    (table)
+                }
             });
             [Some(best_of(one, plan, now, unit)), Some(picture), reasons].into_iter().flatten().collect()
         }
         _ => {
             let legs = found.iter().map(|found| leg(found, plan, form, now, unit)).collect();
-            let heading = html("<h3 class=\"plan__heading\">Each in detail</h3>", &[]);
+            let heading = html! { h3 class="plan__heading" { "Each in detail" } };
             [Some(picture), Some(heading), filter, Some(legs)].into_iter().flatten().collect()
         }
     };
-    html("{}{}{}{}", &[&stale, &overview, &content, &searched(found, &plan.asked)])
+    html! {
+        @if plan.basis != basis(now) {
+            p class="plan__stale" data-testid="plan-stale" {
+                "This answer is for an earlier scenario. "
+                button type="button" class="link" data-do="plan:search" { "Search again" }
+            }
+        }
+        (overview)
+        (content)
+        (searched(found, &plan.asked))
+    }
 }
 
 /// What was searched, in words, and the version of space and rules.
 fn searched(found: &[(&Leg, Answer)], asked: &Asked) -> Html {
     let Some((_, answer)) = found.first() else { return Html::new() };
-    let counts = matches!(asked.question, Question::UpTo(_)).then_some(
-        "Counts are powers of two within a node, then whole nodes, eight or more for every doubling, and the last one. ",
-    );
-    html(
-        "<p class=\"plan__space quiet\" data-testid=\"plan-searched\">Searched, in version {} of the space: {}. {}Memory is the \
-         estimate's, to the byte; time is modelled; every GPU-hour costs the same whatever the layout.</p>",
-        &[&answer.version.to_string(), &answer.space, &counts],
-    )
+    html! {
+        p class="plan__space quiet" data-testid="plan-searched" {
+            "Searched, in version "
+            (answer.version)
+            " of the space: "
+            (answer.space)
+            ". "
+            @if matches!(asked.question, Question::UpTo(_)) {
+                "Counts are powers of two within a node, then whole nodes, eight or more for \
+                 every doubling, and the last one. "
+            }
+            "Memory is the estimate's, to the byte; time is modelled; every GPU-hour costs the \
+             same whatever the layout."
+        }
+    }
 }
 
 /// Sentences and best layouts of one leg.
 fn best_of((leg, answer): &(&Leg, Answer), plan: &Plan, now: &Scenario, unit: MemoryUnit) -> Html {
     let capacity = leg.job.cluster().accelerator.memory;
     let best = best(answer, &plan.asked);
-    let layouts = (!best.is_empty()).then(|| layouts(leg, &best, now, unit));
-    let bounds = bounds(answer, &plan.asked).map(|text| html("<p class=\"plan__words\">{}</p>", &[&text]));
-    let present = answer.watched.first().map(|watched| present(watched, unit));
-    html(
-        "<p class=\"plan__words\" data-testid=\"plan-words\">{}</p>{}{}{}",
-        &[&answer.words(capacity, unit), &bounds, &layouts, &present],
-    )
+    html! {
+        p class="plan__words" data-testid="plan-words" { (answer.words(capacity, unit)) }
+        @if let Some(text) = bounds(answer, &plan.asked) { p class="plan__words" { (text) } }
+        @if !best.is_empty() { (layouts(leg, &best, now, unit)) }
+        @if let Some(watched) = answer.watched.first() { (present(watched, unit)) }
+    }
 }
 
 /// What becomes of the present layout, and where it ranks.
@@ -130,27 +162,37 @@ fn present(watched: &Watched, unit: MemoryUnit) -> Html {
         }
         Err(why) => why::sentence(why, unit),
     };
-    html(
-        "<p class=\"quiet\" data-testid=\"plan-rank\">The scenario's own layout when it was searched, {}: {}.</p>",
-        &[&layout::words(&watched.choice), &outcome],
-    )
+    html! {
+        p class="quiet" data-testid="plan-rank" {
+            "The scenario's own layout when it was searched, "
+            (layout::words(&watched.choice))
+            ": "
+            (outcome)
+            "."
+        }
+    }
 }
 
 /// One leg of several: sentences, its best layouts, and why not others.
 fn leg(found: &(&Leg, Answer), plan: &Plan, form: &Form, now: &Scenario, unit: MemoryUnit) -> Html {
     let (leg, answer) = found;
-    html(
-        "<details class=\"fold\" data-key=\"leg-{}\"><summary class=\"fold__summary\"><span class=\"fold__name\">{}</span><span \
-         class=\"fold__state\">{} of {} layouts fit</span></summary><div class=\"plan__body\">{}{}</div></details>",
-        &[
-            &leg.name,
-            &leg.name,
-            &whole(answer.fitting()),
-            &whole(answer.considered()),
-            &best_of(found, plan, now, unit),
-            &why::table(answer, form, unit),
-        ],
-    )
+    html! {
+        details class="fold" data-key={ "leg-" (leg.name) } {
+            summary class="fold__summary" {
+                span class="fold__name" { (leg.name) }
+                span class="fold__state" {
+                    (whole(answer.fitting()))
+                    " of "
+                    (whole(answer.considered()))
+                    " layouts fit"
+                }
+            }
+            div class="plan__body" {
+                (best_of(found, plan, now, unit))
+                (why::table(answer, form, unit))
+            }
+        }
+    }
 }
 
 // ---- the best ----
@@ -243,14 +285,26 @@ fn layouts(leg: &Leg, best: &[Best<'_>], now: &Scenario, unit: MemoryUnit) -> Ht
 }
 
 fn table(name: &str, id: &str, unit: MemoryUnit, rows: &Html) -> Html {
-    html(
-        "<div class=\"methods__scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table class=\"table plan__best\" \
-         data-testid=\"{}\"><thead><tr><th scope=\"col\">{}</th><th scope=\"col\" class=\"num\">GPUs</th><th scope=\"col\">Layout</th>\
-         <th scope=\"col\" class=\"num\">Memory, {}</th><th scope=\"col\" class=\"num\">One step</th><th scope=\"col\" class=\"num\">MFU\
-         </th><th scope=\"col\" class=\"num\">Days</th><th scope=\"col\" class=\"num\">Price</th><th scope=\"col\"><span \
-         class=\"sr\">What to do</span></th></tr></thead><tbody>{}</tbody></table></div>",
-        &[&name, &id, &name, &unit.name(), rows],
-    )
+    html! {
+        div class="methods__scroll" tabindex="0" role="region" aria-label=(name) {
+            table class="table plan__best" data-testid=(id) {
+                thead {
+                    tr {
+                        th scope="col" { (name) }
+                        th scope="col" class="num" { "GPUs" }
+                        th scope="col" { "Layout" }
+                        th scope="col" class="num" { "Memory, " (unit.name()) }
+                        th scope="col" class="num" { "One step" }
+                        th scope="col" class="num" { "MFU" }
+                        th scope="col" class="num" { "Days" }
+                        th scope="col" class="num" { "Price" }
+                        th scope="col" { span class="sr" { "What to do" } }
+                    }
+                }
+                tbody { (rows) }
+            }
+        }
+    }
 }
 
 fn row(name: &str, leg: &Leg, found: &Found, now: &Scenario, unit: MemoryUnit, buttons: &Html) -> Html {
@@ -258,48 +312,51 @@ fn row(name: &str, leg: &Leg, found: &Found, now: &Scenario, unit: MemoryUnit, b
     let unknown = || "–".to_owned();
     let used = leg.taken(found, now) == *now;
     let scale = Scale::of(unit, found.memory, capacity);
-    let no_room = leg.without_room(found).map(|in_use| {
-        html(
-            " <span class=\"plan__room\" data-testid=\"plan-no-room\">Runs out of memory: PyTorch&#39;s allocator needs {} {}.</span>",
-            &[&scale.show(in_use), &unit.name()],
-        )
-    });
-    html(
-        "<tr class=\"{}\"><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"plan__layout\">{}{}</td><td class=\"num\">{}</td><td \
-         class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"plan__do\">{}</td></tr>",
-        &[
-            &if used { "plan__used" } else { "" },
-            &name,
-            &whole(found.gpus),
-            &layout::words(&found.choice),
-            &no_room,
-            &scale.show(found.memory),
-            &found.seconds.map_or_else(unknown, duration),
-            &leg.mfu(found).map_or_else(unknown, |share| format!("{} %", grouped(100.0 * share, 1))),
-            &found.days.map_or_else(unknown, number),
-            &found.cost.map_or_else(unknown, money),
-            buttons,
-        ],
-    )
+    html! {
+        tr class=(if used { "plan__used" } else { "" }) {
+            th scope="row" { (name) }
+            td class="num" { (whole(found.gpus)) }
+            td class="plan__layout" {
+                (layout::words(&found.choice))
+                @if let Some(in_use) = leg.without_room(found) {
+                    " "
+                    span class="plan__room" data-testid="plan-no-room" {
+                        "Runs out of memory: PyTorch's allocator needs "
+                        (scale.show(in_use))
+                        " "
+                        (unit.name())
+                        "."
+                    }
+                }
+            }
+            td class="num" { (scale.show(found.memory)) }
+            td class="num" { (found.seconds.map_or_else(unknown, duration)) }
+            td class="num" {
+                (leg.mfu(found).map_or_else(unknown, |share| format!("{} %", grouped(100.0 * share, 1))))
+            }
+            td class="num" { (found.days.map_or_else(unknown, number)) }
+            td class="num" { (found.cost.map_or_else(unknown, money)) }
+            td class="plan__do" { (buttons) }
+        }
+    }
 }
 
 /// The buttons that take a layout over and put it beside the present one.
 pub fn button(leg: &Leg, found: &Found, now: &Scenario, best: &Best<'_>) -> Html {
     let taken = leg.taken(found, now);
     let (link, used) = (encode(&taken), taken == *now);
-    html(
-        "<button type=\"button\" class=\"button\" data-do=\"take:{}\" aria-disabled=\"{}\">{}<span class=\"sr\">: {}</span></button><button type=\"button\" \
-         class=\"button button--plain\" data-do=\"beside:{}\"{}>Compare<span class=\"sr\"> with the present one: {}</span></button>",
-        &[
-            &link,
-            &word_of(used),
-            &if used { "In use" } else { "Use this layout" },
-            &best.name,
-            &link,
-            &flag("hidden", used),
-            &best.name,
-        ],
-    )
+    html! {
+        button type="button" class="button" data-do={ "take:" (link) }
+            aria-disabled=(used) {
+            (if used { "In use" } else { "Use this layout" })
+            span class="sr" { ": " (best.name) }
+        }
+        button type="button" class="button button--plain" data-do={ "beside:" (link) }
+            hidden[used] {
+            "Compare"
+            span class="sr" { " with the present one: " (best.name) }
+        }
+    }
 }
 
 // ---- several legs ----
@@ -327,10 +384,11 @@ fn compared(found: &[(&Leg, Answer)], plan: &Plan, now: &Scenario, unit: MemoryU
         _ => "Fastest with each",
     };
     let price = show(FieldId::PricePerHour, &now.get(FieldId::PricePerHour));
-    html(
-        "<h3 class=\"plan__heading\">{}</h3>{}<p class=\"quiet\">A GPU-hour costs {} where no other price was typed.</p>",
-        &[&about, &table("GPU", "plan-compared", unit, &rows), &price],
-    )
+    html! {
+        h3 class="plan__heading" { (about) }
+        (table("GPU", "plan-compared", unit, &rows))
+        p class="quiet" { "A GPU-hour costs " (price) " where no other price was typed." }
+    }
 }
 
 /// One row for each leg: its best layout, or that there is none.
@@ -341,7 +399,12 @@ fn overview(found: &[(&Leg, Answer)], plan: &Plan, now: &Scenario, unit: MemoryU
         } else {
             answer.words(leg.job.cluster().accelerator.memory, unit)
         };
-        html("<tr><th scope=\"row\">{}</th><td colspan=\"8\">{}</td></tr>", &[&leg.name, &words])
+        html! {
+            tr {
+                th scope="row" { (leg.name) }
+                td colspan="8" { (words) }
+            }
+        }
     };
     let line = |(leg, answer): &(&Leg, Answer)| match of_leg(answer, &plan.asked).filter(|found| within(found, &plan.asked)) {
         Some(found) => row(&leg.name, leg, found, now, unit, &button(leg, found, now, &Best::plain(&leg.name))),
@@ -362,10 +425,10 @@ fn family(found: &[(&Leg, Answer)], plan: &Plan, count: u64, now: &Scenario, uni
         None if plan.runs() => format!("No model of {name} that was tried so far fits on {}.", gpus(count)),
         None => format!("No model of {name} fits on {}. Allow more GPUs, or choose one with more memory.", gpus(count)),
     };
-    html(
-        "<p class=\"plan__words\" data-testid=\"plan-family\">{}</p>{}",
-        &[&words, &table("Model, fastest layout", "plan-compared", unit, &overview(found, plan, now, unit))],
-    )
+    html! {
+        p class="plan__words" data-testid="plan-family" { (words) }
+        (table("Model, fastest layout", "plan-compared", unit, &overview(found, plan, now, unit)))
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The planner's panel above the answer: what it does, the form, and what fits with the present layout.
 
 use super::form::{CHOICES, Form, LIMITS, Question, applies};
-use crate::app::markup::{Html, flag, html};
+use crate::app::markup::{Html, html};
 use crate::app::words::whole;
 use crate::catalog;
 use crate::config::Job;
@@ -14,38 +14,38 @@ use crate::stacks::Stack;
 /// All but the answer.
 pub fn panel(scenario: &Scenario, form: &Form) -> Html {
     let Ok(job) = scenario.resolve() else {
-        return html("<p class=\"quiet\">An input of the scenario needs a look before layouts can be searched.</p>", &[]);
+        return html! {
+            p class="quiet" {
+                "An input of the scenario needs a look before layouts can be searched."
+            }
+        };
     };
     if scenario.mode() == Mode::Serve {
         return [serving(), present(&job)].into_iter().collect();
     }
-    html(
-        "<p class=\"methods__line quiet\">Goes through every legal layout of this training run, with memory and step time of each, and \
-         says which are best, and why others are not. Nothing is skipped by a guess.</p>{}{}",
-        &[&questions(scenario, form, &job), &present(&job)],
-    )
+    html! {
+        p class="methods__line quiet" {
+            "Goes through every legal layout of this training run, with memory and step time of \
+             each, and says which are best, and why others are not. Nothing is skipped by a \
+             guess."
+        }
+        (questions(scenario, form, &job))
+        (present(&job))
+    }
 }
 
 /// A serving scenario has no layouts to search.
 fn serving() -> Html {
-    html(
-        "<p class=\"methods__line\" data-testid=\"plan-serving\">This search lays out training only. How many GPUs a serving instance \
-         needs stands beside its curve; to search layouts, switch to Train at the top of the form.</p>",
-        &[],
-    )
+    html! {
+        p class="methods__line" data-testid="plan-serving" {
+            "This search lays out training only. How many GPUs a serving instance needs stands \
+             beside its curve; to search layouts, switch to Train at the top of the form."
+        }
+    }
 }
 
 fn questions(scenario: &Scenario, form: &Form, job: &Job) -> Html {
     let chosen = if form.is_on("q") { form.text("q") } else { "fewest" };
-    let kinds: Html = Question::KINDS
-        .iter()
-        .map(|(kind, name, _)| {
-            html(
-                "<label class=\"plan__kind\"><input type=\"radio\" name=\"q\" value=\"{}\"{}><span>{}</span></label>",
-                &[kind, &flag("checked", *kind == chosen), name],
-            )
-        })
-        .collect();
     let own = job.layout().world_size();
     let numbers: Html = Question::KINDS
         .iter()
@@ -54,32 +54,49 @@ fn questions(scenario: &Scenario, form: &Form, job: &Job) -> Html {
             input(&name, label, form, &whole(Question::usual(kind, own)), &format!("plan__for plan__for--{kind}"))
         })
         .collect();
-    let bounds: Html = [("days", "Days, at most", "any"), ("price", "Price, at most", "any")]
-        .into_iter()
-        .map(|(name, label, hint)| input(name, label, form, hint, "plan__for plan__for--counts"))
-        .collect();
-    html(
-        "<form class=\"plan__form\" data-plan=\"search\" aria-label=\"What to search\"><fieldset class=\"plan__kinds\"><legend \
-         class=\"sr\">Question</legend>{}</fieldset><div class=\"plan__fields\">{}{}<button type=\"submit\" class=\"button \
-         button--main\" data-testid=\"plan-search\">Search</button></div><div class=\"folds\">{}{}</div></form>",
-        &[&kinds, &numbers, &bounds, &accelerators(scenario, form), &limits(form, job)],
-    )
+    html! {
+        form class="plan__form" data-plan="search" aria-label="What to search" {
+            fieldset class="plan__kinds" {
+                legend class="sr" { "Question" }
+                @for (kind, name, _) in &Question::KINDS {
+                    label class="plan__kind" {
+                        input type="radio" name="q" value=(kind) checked[*kind == chosen];
+                        span { (name) }
+                    }
+                }
+            }
+            div class="plan__fields" {
+                (numbers)
+                @for (name, label) in [("days", "Days, at most"), ("price", "Price, at most")] {
+                    (input(name, label, form, "any", "plan__for plan__for--counts"))
+                }
+                button type="submit" class="button button--main" data-testid="plan-search" {
+                    "Search"
+                }
+            }
+            div class="folds" { (accelerators(scenario, form)) (limits(form, job)) }
+        }
+    }
 }
 
 /// A text field with its label above it; what counts where it is empty stands in it faintly.
 fn input(name: &str, label: &str, form: &Form, hint: &str, class: &str) -> Html {
-    html(
-        "<label class=\"field {}\"><span class=\"field__label\">{}</span><input class=\"field__input\" type=\"text\" \
-         autocomplete=\"off\" spellcheck=\"false\" id=\"plan-{}\" name=\"{}\" placeholder=\"{}\" value=\"{}\"></label>",
-        &[&class, &label, &name, &name, &hint, &form.text(name)],
-    )
+    html! {
+        label class={ "field " (class) } {
+            span class="field__label" { (label) }
+            input class="field__input" type="text" autocomplete="off" spellcheck="false"
+                id={ "plan-" (name) } name=(name) placeholder=(hint) value=(form.text(name));
+        }
+    }
 }
 
 fn check(name: &str, label: &str, form: &Form) -> Html {
-    html(
-        "<label class=\"field__check\"><input type=\"checkbox\" name=\"{}\"{}><span>{}</span></label>",
-        &[&name, &flag("checked", form.is_on(name)), &label],
-    )
+    html! {
+        label class="field__check" {
+            input type="checkbox" name=(name) checked[form.is_on(name)];
+            span { (label) }
+        }
+    }
 }
 
 /// The catalog's accelerators, each with a price of its own.
@@ -89,23 +106,34 @@ fn accelerators(scenario: &Scenario, form: &Form) -> Html {
         .iter()
         .map(|row| {
             let name = format!("price-{}", row.id);
-            html(
-                "<div class=\"plan__gpu\">{}<input class=\"field__input plan__price\" type=\"text\" autocomplete=\"off\" name=\"{}\" \
-                 aria-label=\"Price per hour of one {}\" placeholder=\"{}\" value=\"{}\"></div>",
-                &[&check(&format!("acc-{}", row.id), row.name, form), &name, &row.name, &price, &form.text(&name)],
-            )
+            html! {
+                div class="plan__gpu" {
+                    (check(&format!("acc-{}", row.id), row.name, form))
+                    input class="field__input plan__price" type="text" autocomplete="off"
+                        name=(name) aria-label={ "Price per hour of one " (row.name) }
+                        placeholder=(price) value=(form.text(&name));
+                }
+            }
         })
         .collect();
     let ticked: Vec<&str> =
         catalog::accelerators().iter().filter(|row| form.is_on(&format!("acc-{}", row.id))).map(|row| row.name).collect();
     let state = if ticked.is_empty() { "the scenario's own".to_owned() } else { ticked.join(", ") };
-    html(
-        "<details class=\"fold\" data-key=\"plan-gpus\"><summary class=\"fold__summary\"><span class=\"fold__name\">GPUs to \
-         compare</span><span class=\"fold__state\">{}</span></summary><div class=\"plan__body\"><p \
-         class=\"quiet\">Each that is ticked is searched, one after the other; with none, the scenario's own. The price is for one GPU-hour; empty, it is the scenario's.</p><div \
-         class=\"plan__gpus\">{}</div></div></details>",
-        &[&state, &rows],
-    )
+    html! {
+        details class="fold" data-key="plan-gpus" {
+            summary class="fold__summary" {
+                span class="fold__name" { "GPUs to compare" }
+                span class="fold__state" { (state) }
+            }
+            div class="plan__body" {
+                p class="quiet" {
+                    "Each that is ticked is searched, one after the other; with none, the \
+                     scenario's own. The price is for one GPU-hour; empty, it is the scenario's."
+                }
+                div class="plan__gpus" { (rows) }
+            }
+        }
+    }
 }
 
 /// Limits of degrees and further choices.
@@ -118,22 +146,33 @@ fn limits(form: &Form, job: &Job) -> Html {
             input(name, degree.name(), form, hint, "")
         })
         .collect();
-    let choices: Html = CHOICES.iter().map(|(name, label)| check(name, label, form)).collect();
     let stack = LIMITS.iter().any(|(_, degree)| !applies(*degree, job) && matches!(degree, Degree::Context | Degree::Chunks));
-    let note = stack.then(|| {
-        html(
-            "<p class=\"quiet\">Context and expert parallelism and virtual stages are searched for the stack {} only.</p>",
-            &[&Stack::names_with_all_degrees()],
-        )
-    });
-    html(
-        "<details class=\"fold\" data-key=\"plan-space\" data-testid=\"plan-space\"><summary class=\"fold__summary\"><span \
-         class=\"fold__name\">What is searched</span><span class=\"fold__state\">every divisor of every degree, all recomputation and \
-         sharding</span></summary><div class=\"plan__body\"><p class=\"quiet\">Values a degree may have, such as 1, 2, 4, 8.</p>\
-         <div class=\"plan__limits\">{}</div>{}<fieldset class=\"plan__choices\"><legend class=\"quiet\">Search these too</legend>{}\
-         </fieldset></div></details>",
-        &[&fields, &note, &choices],
-    )
+    html! {
+        details class="fold" data-key="plan-space" data-testid="plan-space" {
+            summary class="fold__summary" {
+                span class="fold__name" { "What is searched" }
+                span class="fold__state" {
+                    "every divisor of every degree, all recomputation and sharding"
+                }
+            }
+            div class="plan__body" {
+                p class="quiet" { "Values a degree may have, such as 1, 2, 4, 8." }
+                div class="plan__limits" { (fields) }
+                @if stack {
+                    p class="quiet" {
+                        "Context and expert parallelism and virtual stages are searched for the \
+                         stack "
+                        (Stack::names_with_all_degrees())
+                        " only."
+                    }
+                }
+                fieldset class="plan__choices" {
+                    legend class="quiet" { "Search these too" }
+                    @for (name, label) in &CHOICES { (check(name, label, form)) }
+                }
+            }
+        }
+    }
 }
 
 /// What is the largest that still fits with the present layout.
@@ -149,10 +188,15 @@ fn present(job: &Job) -> Html {
         Some(largest) => format!("{per} {}{after}", whole(largest)),
         None => "no batch".to_owned(),
     };
-    html(
-        "<p class=\"methods__line\" data-testid=\"plan-present\">With the present layout and all else as it is, {} or {} would fit.</p>",
-        &[&sequence, &batch],
-    )
+    html! {
+        p class="methods__line" data-testid="plan-present" {
+            "With the present layout and all else as it is, "
+            (sequence)
+            " or "
+            (batch)
+            " would fit."
+        }
+    }
 }
 
 #[cfg(test)]

@@ -51,18 +51,33 @@ pub fn front(found: &[(&Leg, Answer)], asked: &Asked, now: &Scenario, unit: Memo
     };
     let [wide, narrow] = [Frame::new(720, 340), Frame::new(336, 300)].map(|frame| Html::made(charts::front(&view, frame)));
     let legend = if several { legend(&view.series) } else { Html::new() };
-    html(
-        "<figure class=\"plan__front\" data-testid=\"plan-front\"><figcaption><h3>GPUs, days and money</h3><p class=\"quiet\">No other \
-         layout is as good in all three. The larger a mark, the more its training costs; each opens as a scenario. {}</p></figcaption>\
-         <div class=\"step__wide\">{}</div><div class=\"step__narrow\">{}</div>{}</figure>",
-        &[&legend, &wide, &narrow, &twin(&points, several, now, unit)],
-    )
+    html! {
+        figure class="plan__front" data-testid="plan-front" {
+            figcaption {
+                h3 { "GPUs, days and money" }
+                p class="quiet" {
+                    "No other layout is as good in all three. The larger a mark, the more its \
+                     training costs; each opens as a scenario. "
+                    (legend)
+                }
+            }
+            div class="step__wide" { (wide) }
+            div class="step__narrow" { (narrow) }
+            (twin(&points, several, now, unit))
+        }
+    }
 }
 
 /// Each series' mark and name.
 pub fn legend(series: &[String]) -> Html {
-    let mark =
-        |(at, name): (usize, &String)| html("<span class=\"swatch\">{}</span> {} ", &[&Html::made(charts::front_mark(at)), name]);
+    let mark = |(at, name): (usize, &String)| {
+        html! {
+            span class="swatch" { (Html::made(charts::front_mark(at))) }
+            " "
+            (name)
+            " "
+        }
+    };
     series.iter().enumerate().map(mark).collect()
 }
 
@@ -96,28 +111,39 @@ fn twin(points: &[Point<'_>], several: bool, now: &Scenario, unit: MemoryUnit) -
         .iter()
         .map(|(_, leg, found)| {
             let name = if several { format!("{}, {}", gpus(found.gpus), leg.name) } else { gpus(found.gpus) };
-            html(
-                "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}</td><td>{}\
-                 </td></tr>",
-                &[
-                    &name,
-                    &found.days.map(number),
-                    &found.cost.map(money),
-                    &unit.number(found.memory, 1),
-                    &layout::words(&found.choice),
-                    &button(leg, found, now, &Best::plain(&format!("{} layout", whole(found.gpus)))),
-                ],
-            )
+            let layout = format!("{} layout", whole(found.gpus));
+            html! {
+                tr {
+                    th scope="row" { (name) }
+                    td class="num" { (found.days.map(number).unwrap_or_default()) }
+                    td class="num" { (found.cost.map(money).unwrap_or_default()) }
+                    td class="num" { (unit.number(found.memory, 1)) }
+                    td { (layout::words(&found.choice)) }
+                    td { (button(leg, found, now, &Best::plain(&layout))) }
+                }
+            }
         })
         .collect();
-    html(
-        "<details class=\"twin\"><summary>Its points as a table</summary><div class=\"twin__scroll\" tabindex=\"0\" role=\"region\" \
-         aria-label=\"Points of the front\"><table class=\"table\" data-testid=\"plan-front-table\"><thead><tr><th scope=\"col\">GPUs</th>\
-         <th scope=\"col\" class=\"num\">Days</th><th scope=\"col\" class=\"num\">Price</th><th scope=\"col\" class=\"num\">Memory, {}\
-         </th><th scope=\"col\">Layout</th><th scope=\"col\"><span class=\"sr\">What to do</span></th></tr></thead><tbody>{}</tbody>\
-         </table></div></details>",
-        &[&unit.name(), &rows],
-    )
+    html! {
+        details class="twin" {
+            summary { "Its points as a table" }
+            div class="twin__scroll" tabindex="0" role="region" aria-label="Points of the front" {
+                table class="table" data-testid="plan-front-table" {
+                    thead {
+                        tr {
+                            th scope="col" { "GPUs" }
+                            th scope="col" class="num" { "Days" }
+                            th scope="col" class="num" { "Price" }
+                            th scope="col" class="num" { "Memory, " (unit.name()) }
+                            th scope="col" { "Layout" }
+                            th scope="col" { span class="sr" { "What to do" } }
+                        }
+                    }
+                    tbody { (rows) }
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::form::Form;
 use super::layout;
-use crate::app::markup::{Html, flag, html};
+use crate::app::markup::{Html, html};
 use crate::app::more::timeline::words as kind_words;
 use crate::app::words::{upper_first, whole};
 use crate::planner::search::{Answer, Reason, WhyNot};
@@ -34,20 +34,27 @@ fn amount(short: Bytes, unit: MemoryUnit) -> String {
 
 /// The inputs that filter the tables of all legs.
 pub fn filter(form: &Form) -> Html {
-    let options: Html = KINDS
-        .iter()
-        .map(|(word, name)| {
-            html("<option value=\"{}\"{}>{}</option>", &[word, &flag("selected", *word == form.text("kind")), name])
-        })
-        .collect();
-    html(
-        "<div class=\"plan__filter\"><label class=\"field\"><span class=\"field__label\">Reasons that contain</span><input \
-         class=\"field__input\" type=\"text\" autocomplete=\"off\" spellcheck=\"false\" name=\"why\" data-plan=\"show\" \
-         placeholder=\"pipeline\" value=\"{}\" data-testid=\"plan-why-text\"></label><label class=\"field\"><span \
-         class=\"field__label\">Kind</span><span class=\"field__box field__box--select\"><select class=\"field__input\" name=\"kind\" \
-         data-plan=\"show\" data-testid=\"plan-why-kind\">{}</select></span></label></div>",
-        &[&form.text("why"), &options],
-    )
+    html! {
+        div class="plan__filter" {
+            label class="field" {
+                span class="field__label" { "Reasons that contain" }
+                input class="field__input" type="text" autocomplete="off" spellcheck="false"
+                    name="why" data-plan="show" placeholder="pipeline" value=(form.text("why"))
+                    data-testid="plan-why-text";
+            }
+            label class="field" {
+                span class="field__label" { "Kind" }
+                span class="field__box field__box--select" {
+                    select class="field__input" name="kind" data-plan="show"
+                        data-testid="plan-why-kind" {
+                        @for (word, name) in &KINDS {
+                            option value=(word) selected[*word == form.text("kind")] { (name) }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// One leg's rejected layouts; nothing where none was.
@@ -66,21 +73,39 @@ pub fn table(answer: &Answer, form: &Form, unit: MemoryUnit) -> Html {
     };
     let rows: Html = answer.why_not.iter().filter(shown).map(|why| row(why, all, unit)).collect();
     let rows = if rows.is_empty() {
-        html(
-            "<tr><td colspan=\"5\" class=\"quiet\">No reason matches this filter. Empty it to see all {}.</td></tr>",
-            &[&whole(len(answer))],
-        )
+        html! {
+            tr {
+                td colspan="5" class="quiet" {
+                    "No reason matches this filter. Empty it to see all "
+                    (whole(len(answer)))
+                    "."
+                }
+            }
+        }
     } else {
         rows
     };
-    html(
-        "<div class=\"methods__scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Why other layouts were rejected\"><table class=\"table \
-         plan__why\" data-testid=\"plan-why\"><caption class=\"plan__caption\">{} layouts were rejected; each counts under its first \
-         reason.</caption><thead><tr><th scope=\"col\">Reason</th><th scope=\"col\">Kind</th><th scope=\"col\" \
-         class=\"num\">Layouts</th><th scope=\"col\">One of them</th><th scope=\"col\" class=\"num\">Short of</th></tr></thead><tbody>{}\
-         </tbody></table></div>",
-        &[&whole(all), &rows],
-    )
+    html! {
+        div class="methods__scroll" tabindex="0" role="region"
+            aria-label="Why other layouts were rejected" {
+            table class="table plan__why" data-testid="plan-why" {
+                caption class="plan__caption" {
+                    (whole(all))
+                    " layouts were rejected; each counts under its first reason."
+                }
+                thead {
+                    tr {
+                        th scope="col" { "Reason" }
+                        th scope="col" { "Kind" }
+                        th scope="col" class="num" { "Layouts" }
+                        th scope="col" { "One of them" }
+                        th scope="col" class="num" { "Short of" }
+                    }
+                }
+                tbody { (rows) }
+            }
+        }
+    }
 }
 
 fn len(answer: &Answer) -> u64 {
@@ -92,11 +117,18 @@ fn row(why: &WhyNot, all: u64, unit: MemoryUnit) -> Html {
     let words = upper_first(&words);
     let short = why.short.map_or_else(|| "–".to_owned(), |short| format!("{} {unit}", amount(short, unit)));
     let share = 100.0 * to_f64(why.count) / to_f64(all.max(1));
-    html(
-        "<tr><th scope=\"row\">{}</th><td><span class=\"tag\">{}</span></td><td class=\"num\">{}<span class=\"plan__share\"> {} %</span>\
-         </td><td>{}</td><td class=\"num\">{}</td></tr>",
-        &[&words, &kind, &whole(why.count), &grouped(share, usize::from(share < 9.95)), &layout::words(&why.example), &short],
-    )
+    html! {
+        tr {
+            th scope="row" { (words) }
+            td { span class="tag" { (kind) } }
+            td class="num" {
+                (whole(why.count))
+                span class="plan__share" { " " (grouped(share, usize::from(share < 9.95))) " %" }
+            }
+            td { (layout::words(&why.example)) }
+            td class="num" { (short) }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::ask::{Asked, Orders};
 use super::list::list;
 use super::{back, copy_link, figures, known, option, place, problems};
-use crate::app::markup::{Html, flag, html};
+use crate::app::markup::{Html, html};
 use crate::app::words::about;
 use crate::lessons::figure::{FIGURES, Figure};
 use crate::lessons::story::{
@@ -145,71 +145,149 @@ fn editor(asked: &Asked, story: &Story) -> Html {
     let id = &story.id;
     let told = Told::of(story);
     let wrong = problems(told.as_ref().err().map_or(&[][..], Vec::as_slice));
-    let steps: Html = story.steps.iter().enumerate().map(|(index, step)| fields(asked, story, index, step)).collect();
-    let link = packed(story).map_or_else(
-        || {
-            html(
-                "<p class=\"quiet\" data-testid=\"story-link-none\">This story is too long for a link: its {} characters hold about {} of text. Download the file instead.</p>",
-                &[&LONGEST_LINK.to_string(), &"3000 characters"],
-            )
-        },
-        |packed| {
-            let link = asked.link(&format!("story={packed}"));
-            html(
-                "<label class=\"field__label\" for=\"story-link\">The whole story as a link; nothing is uploaded</label>\
-                 <textarea id=\"story-link\" class=\"share__link\" readonly data-testid=\"story-link\">{}</textarea>{}",
-                &[&link, &copy_link(&link, &story.title, "button")],
-            )
-        },
-    );
-    html(
-        "{}{}<form class=\"teach__form\" data-key=\"edit-{}\" data-teach=\"save:{}\"><input type=\"hidden\" name=\"editing\" value=\"{}\">{}\
-         <div class=\"teach__two\"><div class=\"field\"><label class=\"field__label\" for=\"story-title\">Title</label>\
-         <input id=\"story-title\" class=\"field__input\" name=\"title\" maxlength=\"80\" value=\"{}\"></div>\
-         <div class=\"field\"><label class=\"field__label\" for=\"story-for\">For whom</label>\
-         <input id=\"story-for\" class=\"field__input\" name=\"for\" maxlength=\"80\" value=\"{}\"></div></div>{}",
-        &[&back(), &place(&format!("edit:{id}")), id, id, id, &wrong, &story.title, &story.audience, &steps],
-    )
-    .and(&html(
-        "<div class=\"teach__tools\"><button type=\"button\" class=\"button\" data-do=\"teach:record:{}\" data-testid=\"story-record\">Record the present scenario as a step</button>\
-         <button type=\"submit\" class=\"button button--main\" data-testid=\"story-save\">Save</button>\
-         <button type=\"button\" class=\"button\" data-do=\"present:{}.1\">Present</button>\
-         <button type=\"button\" class=\"button\" data-do=\"teach:file:{}\" data-testid=\"story-file\">Download</button></div>{}</form>{}",
-        &[id, id, id, &link, &names()],
-    ))
+    html! {
+        (back())
+        (place(&format!("edit:{id}")))
+        form class="teach__form" data-key={ "edit-" (id) } data-teach={ "save:" (id) } {
+            input type="hidden" name="editing" value=(id);
+            (wrong)
+            div class="teach__two" {
+                div class="field" {
+                    label class="field__label" for="story-title" { "Title" }
+                    input id="story-title" class="field__input" name="title" maxlength="80"
+                        value=(story.title);
+                }
+                div class="field" {
+                    label class="field__label" for="story-for" { "For whom" }
+                    input id="story-for" class="field__input" name="for" maxlength="80"
+                        value=(story.audience);
+                }
+            }
+            @for (index, step) in story.steps.iter().enumerate() { (fields(asked, story, index, step)) }
+            (tools(id))
+            (link_of(asked, story))
+        }
+        (names())
+    }
+}
+
+/// The whole story as a link, or how else it can be handed out.
+fn link_of(asked: &Asked, story: &Story) -> Html {
+    let Some(packed) = packed(story) else {
+        return html! {
+            p class="quiet" data-testid="story-link-none" {
+                "This story is too long for a link: its "
+                (LONGEST_LINK)
+                " characters hold about 3000 characters of text. Download the file instead."
+            }
+        };
+    };
+    let link = asked.link(&format!("story={packed}"));
+    html! {
+        label class="field__label" for="story-link" {
+            "The whole story as a link; nothing is uploaded"
+        }
+        textarea id="story-link" class="share__link" readonly data-testid="story-link" { (link) }
+        (copy_link(&link, &story.title, "button"))
+    }
+}
+
+/// The buttons under a story's steps.
+fn tools(id: &str) -> Html {
+    html! {
+        div class="teach__tools" {
+            button type="button" class="button" data-do={ "teach:record:" (id) }
+                data-testid="story-record" {
+                "Record the present scenario as a step"
+            }
+            button type="submit" class="button button--main" data-testid="story-save" { "Save" }
+            button type="button" class="button" data-do={ "present:" (id) ".1" } { "Present" }
+            button type="button" class="button" data-do={ "teach:file:" (id) }
+                data-testid="story-file" {
+                "Download"
+            }
+        }
+    }
 }
 
 /// The figures that a text can name.
 fn names() -> Html {
-    let rows: Html =
-        FIGURES.iter().map(|figure| html("<div><dt>{}</dt><dd>{}</dd></div>", &[&figure.id, &figure.label])).collect();
-    html(
-        "<details class=\"fold\"><summary class=\"fold__summary\"><span class=\"fold__name\">Figures that a text can name</span></summary>\
-         <p class=\"quiet\">In braces, {per-gpu}; with a step's number, that step's: {per-gpu@2}.</p><dl class=\"teach__figures\">{}</dl></details>",
-        &[&rows],
-    )
+    let rows: Html = FIGURES
+        .iter()
+        .map(|figure| {
+            html! {
+                div {
+                    dt { (figure.id) }
+                    dd { (figure.label) }
+                }
+            }
+        })
+        .collect();
+    html! {
+        details class="fold" {
+            summary class="fold__summary" {
+                span class="fold__name" { "Figures that a text can name" }
+            }
+            p class="quiet" {
+                "In braces, {per-gpu}; with a step's number, that step's: {per-gpu@2}."
+            }
+            dl class="teach__figures" { (rows) }
+        }
+    }
 }
 
 fn select(index: usize, name: &str, label: &str, options: &Html) -> Html {
     let id = format!("{name}-{index}");
-    html(
-        "<div class=\"field\"><label class=\"field__label\" for=\"story-{}\">{}</label>\
-         <div class=\"field__box field__box--select\"><select id=\"story-{}\" class=\"field__input\" name=\"{}\">{}</select></div></div>",
-        &[&id, &label, &id, &id, options],
-    )
+    html! {
+        div class="field" {
+            label class="field__label" for={ "story-" (id) } { (label) }
+            div class="field__box field__box--select" {
+                select id={ "story-" (id) } class="field__input" name=(id) { (options) }
+            }
+        }
+    }
 }
 
 fn area(index: usize, name: &str, label: &str, text: &str) -> Html {
     let id = format!("{name}-{index}");
-    html(
-        "<div class=\"field\"><label class=\"field__label\" for=\"story-{}\">{}</label><textarea id=\"story-{}\" class=\"teach__area\" name=\"{}\" rows=\"2\" maxlength=\"600\">{}</textarea></div>",
-        &[&id, &label, &id, &id, &text],
-    )
+    html! {
+        div class="field" {
+            label class="field__label" for={ "story-" (id) } { (label) }
+            textarea id={ "story-" (id) } class="teach__area" name=(id) rows="2" maxlength="600" {
+                (text)
+            }
+        }
+    }
 }
+
+/// The buttons of one step.
+fn step_tools(story: &Story, index: usize) -> Html {
+    let count = story.steps.len();
+    let tools = [
+        ("up", "Up", index == 0),
+        ("down", "Down", index + 1 == count),
+        ("update", "Take the present scenario", false),
+        ("drop", "Remove", count == 1),
+    ];
+    html! {
+        div class="teach__tools" {
+            @for (verb, name, off) in tools {
+                button type="button" class="button button--plain"
+                    data-do={ "teach:" (verb) ":" (story.id) "." (index) }
+                    aria-label={ (name) ": step " (index + 1) } disabled[off] {
+                    (name)
+                }
+            }
+        }
+    }
+}
+
+/// The label of a step's text.
+const TEXT: &str = "Text; {per-gpu} stands for that figure of the step, other names stand below";
 
 /// The inputs of one step.
 fn fields(asked: &Asked, story: &Story, index: usize, step: &Step) -> Html {
-    let (id, number, at) = (&story.id, (index + 1).to_string(), index.to_string());
+    let (id, at) = (&story.id, index);
     let looks: Html = Look::ALL.iter().map(|(look, word, name)| option(word, name, *look == step.look)).collect();
     let asked_for = step.question.as_ref().map_or("", |question| &question.figure);
     let asks: Html = [option("", "No question", asked_for.is_empty())].into_iter().chain([figures(asked, asked_for)]).collect();
@@ -222,45 +300,36 @@ fn fields(asked: &Asked, story: &Story, index: usize, step: &Step) -> Html {
         }))
         .collect();
     let tolerance = step.question.as_ref().map_or(5.0, |question| question.tolerance * 100.0);
-    let button = |verb: &str, name: &str, off: bool| {
-        html(
-            "<button type=\"button\" class=\"button button--plain\" data-do=\"teach:{}:{}.{}\" aria-label=\"{}: step {}\"{}>{}</button>",
-            &[&verb, id, &at, &name, &number, &flag("disabled", off), &name],
-        )
-    };
-    let tools: Html = [
-        button("up", "Up", index == 0),
-        button("down", "Down", index + 1 == story.steps.len()),
-        button("update", "Take the present scenario", false),
-        button("drop", "Remove", story.steps.len() == 1),
-    ]
-    .into_iter()
-    .collect();
-    html(
-        "<fieldset class=\"teach__step\" data-key=\"{}\"><legend>Step {}</legend><div class=\"teach__tools\">{}</div>\
-         <div class=\"field\"><label class=\"field__label\" for=\"story-title-{}\">Heading</label>\
-         <input id=\"story-title-{}\" class=\"field__input\" name=\"title-{}\" maxlength=\"80\" value=\"{}\"></div>{}\
-         <div class=\"teach__two\">{}{}{}{}</div><div class=\"teach__question\">{}<div class=\"field\"><label class=\"field__label\" for=\"story-tolerance-{}\">An answer may be off by, per cent</label>\
-         <input id=\"story-tolerance-{}\" class=\"field__input\" name=\"tolerance-{}\" inputmode=\"decimal\" value=\"{}\"></div></div></fieldset>",
-        &[
-            // A step that moved or was written anew is another element: inputs keep what was typed into them.
-            &format!("{id}-{index}-{}-{}", story.steps.len(), step.title),
-            &number,
-            &tools,
-            &at,
-            &at,
-            &at,
-            &step.title,
-            &area(index, "text", "Text; {per-gpu} stands for that figure of the step, other names stand below", &step.text),
-            &select(index, "look", "What to look at", &looks),
-            &select(index, "figure", "The figure shown large", &figures(asked, &step.figure)),
-            &select(index, "live", "An input that stays in sight", &lives),
-            &select(index, "ask", "Ask for", &asks),
-            &area(index, "prompt", "The question", step.question.as_ref().map_or("", |question| &question.prompt)),
-            &at,
-            &at,
-            &at,
-            &format!("{tolerance}"),
-        ],
-    )
+    // A step that moved or was written anew is another element: inputs keep what was typed into them.
+    let key = format!("{id}-{index}-{}-{}", story.steps.len(), step.title);
+    let question = step.question.as_ref().map_or("", |question| &question.prompt);
+    html! {
+        fieldset class="teach__step" data-key=(key) {
+            legend { "Step " (index + 1) }
+            (step_tools(story, index))
+            div class="field" {
+                label class="field__label" for={ "story-title-" (at) } { "Heading" }
+                input id={ "story-title-" (at) } class="field__input" name={ "title-" (at) }
+                    maxlength="80" value=(step.title);
+            }
+            (area(index, "text", TEXT, &step.text))
+            div class="teach__two" {
+                (select(index, "look", "What to look at", &looks))
+                (select(index, "figure", "The figure shown large", &figures(asked, &step.figure)))
+                (select(index, "live", "An input that stays in sight", &lives))
+                (select(index, "ask", "Ask for", &asks))
+            }
+            div class="teach__question" {
+                (area(index, "prompt", "The question", question))
+                div class="field" {
+                    label class="field__label" for={ "story-tolerance-" (at) } {
+                        "An answer may be off by, per cent"
+                    }
+                    input id={ "story-tolerance-" (at) } class="field__input"
+                        name={ "tolerance-" (at) } inputmode="decimal"
+                        value=(format!("{tolerance}"));
+                }
+            }
+        }
+    }
 }

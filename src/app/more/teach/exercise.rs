@@ -14,13 +14,24 @@ const TOLERANCE: f64 = 0.05;
 /// The choice of a figure.
 pub(super) fn chooser(asked: &Asked) -> Html {
     let chosen = Figure::find(asked.form.text("figure")).map_or("per-gpu", |figure| figure.id);
-    html(
-        "<h3 class=\"teach__head\">Predict, then reveal</h3><form class=\"teach__form\" data-teach=\"predict\"><div class=\"field\">\
-         <label class=\"field__label\" for=\"predict-figure\">A figure of the present scenario</label>\
-         <div class=\"field__box field__box--select\"><select id=\"predict-figure\" class=\"field__input\" name=\"figure\">{}</select></div></div>\
-         <div class=\"teach__tools\"><button type=\"submit\" class=\"button\" data-testid=\"predict\">Ask</button></div></form>",
-        &[&figures(asked, chosen)],
-    )
+    html! {
+        h3 class="teach__head" { "Predict, then reveal" }
+        form class="teach__form" data-teach="predict" {
+            div class="field" {
+                label class="field__label" for="predict-figure" {
+                    "A figure of the present scenario"
+                }
+                div class="field__box field__box--select" {
+                    select id="predict-figure" class="field__input" name="figure" {
+                        (figures(asked, chosen))
+                    }
+                }
+            }
+            div class="teach__tools" {
+                button type="submit" class="button" data-testid="predict" { "Ask" }
+            }
+        }
+    }
 }
 
 /// A figure of the present scenario, asked for; with `reveal` it is told.
@@ -31,38 +42,58 @@ pub(super) fn predict(asked: &Asked, word: &str) -> Html {
     let said = if word == "reveal" {
         let value = (figure.of)(&facts)
             .map_or_else(|| "This scenario has no such figure.".to_owned(), |amount| figure.show(amount, &facts));
-        Some(html("<p class=\"teach__said\"><b class=\"number\" data-testid=\"revealed\">{}</b></p>", &[&value]))
+        html! {
+            p class="teach__said" { b class="number" data-testid="revealed" { (value) } }
+        }
+    } else if answer.is_empty() {
+        Html::new()
     } else {
-        (!answer.is_empty()).then(|| feedback(&check(&answer, figure, &facts, TOLERANCE)))
+        feedback(&check(&answer, figure, &facts, TOLERANCE))
     };
-    html(
-        "{}{}<h3 class=\"teach__head\">{}</h3><p class=\"quiet\">{}. Right is what is at most {} off.</p><form class=\"teach__form\" data-teach=\"predict\" data-key=\"predict-{}\">\
-         <input type=\"hidden\" name=\"figure\" value=\"{}\"><div class=\"field\"><label class=\"field__label\" for=\"predict-answer\">Your answer: {}</label>\
-         <input id=\"predict-answer\" class=\"field__input\" name=\"answer\" autocomplete=\"off\" data-testid=\"predict-answer\"></div>\
-         <div class=\"teach__tools\"><button type=\"submit\" class=\"button button--main\" data-testid=\"predict-check\">Answer</button>\
-         <button type=\"button\" class=\"button\" data-do=\"teach:reveal\" data-testid=\"predict-reveal\">Reveal</button></div></form><div role=\"status\">{}</div>",
-        &[
-            &back(),
-            &place("list"),
-            &figure.label,
-            &crate::app::words::about(&scenario),
-            &"5 %",
-            &figure.id,
-            &figure.id,
-            &figure.unit.hint(),
-            &said,
-        ],
-    )
+    html! {
+        (back())
+        (place("list"))
+        h3 class="teach__head" { (figure.label) }
+        p class="quiet" {
+            (crate::app::words::about(&scenario))
+            ". Right is what is at most "
+            "5 %"
+            " off."
+        }
+        form class="teach__form" data-teach="predict" data-key={ "predict-" (figure.id) } {
+            input type="hidden" name="figure" value=(figure.id);
+            div class="field" {
+                label class="field__label" for="predict-answer" {
+                    "Your answer: "
+                    (figure.unit.hint())
+                }
+                input id="predict-answer" class="field__input" name="answer" autocomplete="off"
+                    data-testid="predict-answer";
+            }
+            div class="teach__tools" {
+                button type="submit" class="button button--main" data-testid="predict-check" {
+                    "Answer"
+                }
+                button type="button" class="button" data-do="teach:reveal"
+                    data-testid="predict-reveal" {
+                    "Reveal"
+                }
+            }
+        }
+        div role="status" { (said) }
+    }
 }
 
 /// What is said about an answer, or why it cannot be read.
 pub(super) fn feedback(checked: &Result<crate::lessons::answer::Feedback, String>) -> Html {
     match checked {
         Ok(feedback) if feedback.right => {
-            html("<p class=\"teach__said teach__said--right\" data-testid=\"said\">{}</p>", &[&feedback.text])
+            html! {
+                p class="teach__said teach__said--right" data-testid="said" { (feedback.text) }
+            }
         }
-        Ok(feedback) => html("<p class=\"teach__said\" data-testid=\"said\">{}</p>", &[&feedback.text]),
-        Err(problem) => html("<p class=\"teach__said\" data-testid=\"said\">{}</p>", &[problem]),
+        Ok(feedback) => html! { p class="teach__said" data-testid="said" { (feedback.text) } },
+        Err(problem) => html! { p class="teach__said" data-testid="said" { (problem) } },
     }
 }
 
@@ -83,6 +114,6 @@ pub(super) fn figure_now(id: &str, fragment: &str) -> String {
     let facts = Facts::of(&decode(fragment).scenario).ok();
     let figure = Figure::find(id);
     let shown = figure.zip(facts).and_then(|(figure, facts)| Some(figure.show((figure.of)(&facts)?, &facts)));
-    let shown = html("{}", &[&shown.unwrap_or_else(|| "–".to_owned())]);
+    let shown = html! { (shown.unwrap_or_else(|| "–".to_owned())) };
     format!("{MARK}{}", shown.as_str())
 }

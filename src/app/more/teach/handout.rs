@@ -11,7 +11,12 @@ pub(super) fn handout(asked: &Asked, id: &str, answers: bool) -> Html {
     let Some(story) = known(asked, id) else { return back() };
     let all = match Told::of(&story) {
         Ok(told) => told,
-        Err(sentences) => return html("{}{}", &[&back(), &problems(&sentences)]),
+        Err(sentences) => {
+            return html! {
+                (back())
+                (problems(&sentences))
+            };
+        }
     };
     let steps: Html = story
         .steps
@@ -25,15 +30,31 @@ pub(super) fn handout(asked: &Asked, id: &str, answers: bool) -> Html {
         .collect();
     // Only who writes on it needs the lines.
     let asks = all.steps.iter().any(|step| !step.prompt.is_empty());
-    let whose = (asks && !answers).then(|| html("<p class=\"handout__name\"><span>Name:</span><span>Date:</span></p>", &[]));
     let (view, other, name) =
         if answers { ("answers", "handout", "Without answers") } else { ("handout", "answers", "With answers") };
-    html(
-        "{}{}<div class=\"teach__tools\"><button type=\"button\" class=\"button\" data-do=\"teach:view:{}:{}\">{}</button>\
-         <button type=\"button\" class=\"button button--main\" data-do=\"teach-print\">Print this sheet</button></div>\
-         <div class=\"handout\" data-testid=\"handout\"><h3 class=\"handout__title\">{}</h3><p class=\"quiet\">{}</p>{}<ol>{}</ol></div>",
-        &[&back(), &place(&format!("{view}:{id}")), &other, &id, &name, &story.title, &story.audience, &whose, &steps],
-    )
+    html! {
+        (back())
+        (place(&format!("{view}:{id}")))
+        div class="teach__tools" {
+            button type="button" class="button" data-do={ "teach:view:" (other) ":" (id) } {
+                (name)
+            }
+            button type="button" class="button button--main" data-do="teach-print" {
+                "Print this sheet"
+            }
+        }
+        div class="handout" data-testid="handout" {
+            h3 class="handout__title" { (story.title) }
+            p class="quiet" { (story.audience) }
+            @if asks && !answers {
+                p class="handout__name" {
+                    span { "Name:" }
+                    span { "Date:" }
+                }
+            }
+            ol { (steps) }
+        }
+    }
 }
 
 /// One step on a sheet.
@@ -52,7 +73,7 @@ struct Sheet {
 fn told_in_full(step: &Step, told: &ToldStep) -> Sheet {
     Sheet {
         title: step.title.clone(),
-        line: (!told.prompt.is_empty()).then(|| html("<p><b>Answer: {}</b></p>", &[&told.answer])),
+        line: (!told.prompt.is_empty()).then(|| html! { p { b { "Answer: " (told.answer) } } }),
         text: Some(told.text.clone()),
         figure: Some(told.figure.clone()),
         waits: false,
@@ -67,7 +88,7 @@ fn without_answers(steps: &[Step], all: &Told, index: usize) -> Sheet {
     let figure = told.map(|told| told.figure.clone()).filter(|_| !asks && !all.figure_tells(steps, index));
     Sheet {
         title: if all.tells_an_answer(title) { String::new() } else { title.to_owned() },
-        line: asks.then(|| html("<p class=\"handout__line\">Answer:</p>", &[])),
+        line: asks.then(|| html! { p class="handout__line" { "Answer:" } }),
         waits: !asks && (text.is_none() || figure.is_none()),
         text,
         figure,
@@ -84,17 +105,26 @@ fn row(asked: &Asked, id: &str, index: usize, told: &ToldStep, sheet: &Sheet) ->
     };
     let number = (index + 1).to_string();
     let title = if sheet.title.is_empty() { format!("Step {number}") } else { format!("{number}. {}", sheet.title) };
-    let asks = sheet.line.as_ref().map(|line| html("<p>{}</p>{}", &[&told.prompt, line]));
-    let text = sheet.text.as_ref().map(|text| html("<p>{}</p>", &[text]));
     let by = told.whose.as_ref().filter(|whose| sheet.figure.as_ref().is_some_and(|(label, _)| !whose.is_said_by(label)));
     let by = by.map_or_else(String::new, |whose| format!(" {}", whose.figure));
-    let figure = sheet
-        .figure
-        .as_ref()
-        .map(|(label, value)| html("<p class=\"quiet\">{}{}: <span class=\"number\">{}</span></p>", &[label, &by, value]));
-    let waits = sheet.waits.then(|| html("<p class=\"quiet\">More about it is on the sheet with answers.</p>", &[]));
-    html(
-        "<li class=\"handout__step\"><h4>{}</h4>{}{}{}{}<p class=\"handout__link\">{}</p></li>",
-        &[&title, &asks, &text, &figure, &waits, &asked.link(&part)],
-    )
+    html! {
+        li class="handout__step" {
+            h4 { (title) }
+            @if let Some(line) = sheet.line.as_ref() {
+                p { (told.prompt) }
+                (line)
+            }
+            @if let Some(text) = sheet.text.as_ref() { p { (text) } }
+            @if let Some((label, value)) = sheet.figure.as_ref() {
+                p class="quiet" {
+                    (label)
+                    (by)
+                    ": "
+                    span class="number" { (value) }
+                }
+            }
+            @if sheet.waits { p class="quiet" { "More about it is on the sheet with answers." } }
+            p class="handout__link" { (asked.link(&part)) }
+        }
+    }
 }

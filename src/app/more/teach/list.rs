@@ -25,23 +25,50 @@ pub(super) fn list(asked: &Asked, confirm: &str, orders: &mut Orders) -> Html {
             }
         }
     }
-    let ready: Html = shipped().iter().map(|story| card(asked, story, false, "")).collect();
     let own: Html = asked.own().iter().map(|story| card(asked, story, true, confirm)).collect();
-    let mine = (!own.is_empty()).then(|| html("<ul class=\"teach__list\">{}</ul>", &[&own]));
-    let none = own.is_empty().then(|| html("<p class=\"quiet\">None yet. Record scenarios of this page as steps, write a sentence to each, and present them.</p>", &[]));
     let hidden = (newer > 0).then(|| {
         let count = if newer == 1 { "A story was".to_owned() } else { format!("{newer} stories were") };
-        html("<p class=\"quiet\">{} made by a newer version of the page and not shown here: reload the page.</p>", &[&count])
+        html! {
+            p class="quiet" {
+                (count)
+                " made by a newer version of the page and not shown here: reload the page."
+            }
+        }
     });
-    html(
-        "{}<p>{}</p><h3 class=\"teach__head\">Stories to present</h3><ul class=\"teach__list\">{}</ul>\
-         <h3 class=\"teach__head\">Your own stories</h3>{}{}{}<div class=\"teach__tools\">\
-         <button type=\"button\" class=\"button\" data-do=\"teach:new\" data-testid=\"teach-new\">New story</button>\
-         <label class=\"button\" tabindex=\"-1\">Add from a file<input class=\"sr\" type=\"file\" accept=\"application/json,.json\" data-change=\"teach-file\"></label></div>\
-         <p class=\"quiet\">They stay in this browser, on this device; a file or a link takes them along.</p>\
-         <div class=\"pair pair--even\"><div>{}</div><div>{}</div></div>",
-        &[&place("list"), &INSIDE, &ready, &none, &hidden, &mine, &exercise::chooser(asked), &sheet::opener(asked)],
-    )
+    html! {
+        (place("list"))
+        p { (INSIDE) }
+        h3 class="teach__head" { "Stories to present" }
+        ul class="teach__list" {
+            @for story in &shipped() { (card(asked, story, false, "")) }
+        }
+        h3 class="teach__head" { "Your own stories" }
+        @if own.is_empty() {
+            p class="quiet" {
+                "None yet. Record scenarios of this page as steps, write a sentence to each, and \
+                 present them."
+            }
+        }
+        @if let Some(hidden) = &hidden { (hidden) }
+        @if !own.is_empty() { ul class="teach__list" { (own) } }
+        div class="teach__tools" {
+            button type="button" class="button" data-do="teach:new" data-testid="teach-new" {
+                "New story"
+            }
+            label class="button" tabindex="-1" {
+                "Add from a file"
+                input class="sr" type="file" accept="application/json,.json"
+                    data-change="teach-file";
+            }
+        }
+        p class="quiet" {
+            "They stay in this browser, on this device; a file or a link takes them along."
+        }
+        div class="pair pair--even" {
+            div { (exercise::chooser(asked)) }
+            div { (sheet::opener(asked)) }
+        }
+    }
 }
 
 fn card(asked: &Asked, story: &Story, own: bool, confirm: &str) -> Html {
@@ -52,10 +79,12 @@ fn card(asked: &Asked, story: &Story, own: bool, confirm: &str) -> Html {
     };
     let about = if story.audience.is_empty() { count } else { format!("{} · {count}", story.audience) };
     let button = |verb: &str, name: &str| {
-        html(
-            "<button type=\"button\" class=\"button button--plain\" data-do=\"{}{}\" aria-label=\"{}: {}\">{}</button>",
-            &[&verb, id, &name, &story.title, &name],
-        )
+        html! {
+            button type="button" class="button button--plain" data-do={ (verb) (id) }
+                aria-label={ (name) ": " (story.title) } {
+                (name)
+            }
+        }
     };
     let tools: Html = if own && confirm == id {
         [button("teach:delete-yes:", "Delete for good"), button("teach:view:list:", "Keep it")].into_iter().collect()
@@ -72,11 +101,16 @@ fn card(asked: &Asked, story: &Story, own: bool, confirm: &str) -> Html {
         let link = copy_link(&asked.link(&format!("present={id}.1")), &story.title, "button button--plain");
         [button("teach:view:handout:", "Handout"), button("teach:copy:", "Change a copy"), link].into_iter().collect()
     };
-    html(
-        "<li class=\"teach__story\" data-key=\"story-{}\"><button type=\"button\" class=\"link teach__name\" data-do=\"present:{}.1\" data-testid=\"present-{}\">{}</button>\
-         <span class=\"teach__about\">{}</span><span class=\"teach__tools\">{}</span></li>",
-        &[id, id, id, &story.title, &about, &tools],
-    )
+    html! {
+        li class="teach__story" data-key={ "story-" (id) } {
+            button type="button" class="link teach__name" data-do={ "present:" (id) ".1" }
+                data-testid={ "present-" (id) } {
+                (story.title)
+            }
+            span class="teach__about" { (about) }
+            span class="teach__tools" { (tools) }
+        }
+    }
 }
 
 /// Deletes, or adds from a file, and shows the list.

@@ -75,9 +75,14 @@ fn known(asked: &Asked, id: &str) -> Option<Story> {
 }
 
 /// Sentences as a list; nothing for none.
-fn problems(sentences: &[String]) -> Option<Html> {
-    let items: Html = sentences.iter().map(|sentence| html("<li>{}</li>", &[sentence])).collect();
-    (!sentences.is_empty()).then(|| html("<ul class=\"teach__problems\" role=\"status\">{}</ul>", &[&items]))
+fn problems(sentences: &[String]) -> Html {
+    html! {
+        @if !sentences.is_empty() {
+            ul class="teach__problems" role="status" {
+                @for sentence in sentences { li { (sentence) } }
+            }
+        }
+    }
 }
 
 /// The button that copies a link, and where it says so; `of`: what the link opens; `class`: as the buttons beside it.
@@ -87,21 +92,31 @@ fn copy_link(link: &str, of: &str, class: &str) -> Html {
 
 /// A button that copies a text, and where it says so.
 fn copy(name: &str, text: &str, of: &str, class: &str) -> Html {
-    html(
-        "<span><button type=\"button\" class=\"{}\" data-copy=\"{}\" aria-label=\"{}: {}\">{}</button> \
-         <span class=\"quiet\" role=\"status\"></span></span>",
-        &[&class, &text, &name, &of, &name],
-    )
+    html! {
+        span {
+            button type="button" class=(class) data-copy=(text) aria-label={ (name) ": " (of) } {
+                (name)
+            }
+            " "
+            span class="quiet" role="status" {}
+        }
+    }
 }
 
 /// Where the panel is, kept in the panel itself.
 fn place(view: &str) -> Html {
-    html("<input type=\"hidden\" name=\"view\" value=\"{}\">", &[&view])
+    html! { input type="hidden" name="view" value=(view); }
 }
 
 /// The way back to the list.
 fn back() -> Html {
-    html("<p><button type=\"button\" class=\"link\" data-do=\"teach:view:list\">All stories and exercises</button></p>", &[])
+    html! {
+        p {
+            button type="button" class="link" data-do="teach:view:list" {
+                "All stories and exercises"
+            }
+        }
+    }
 }
 
 /// The figures that the present scenario has, as options; `chosen` is always among them.
@@ -113,5 +128,7 @@ fn figures(asked: &Asked, chosen: &str) -> Html {
 
 /// One option of a list.
 fn option(value: &str, label: &str, chosen: bool) -> Html {
-    html("<option value=\"{}\"{}>{}</option>", &[&value, &crate::app::markup::flag("selected", chosen), &label])
+    html! {
+        option value=(value) selected[chosen] { (label) }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::ask::{Asked, Orders};
 use super::known;
-use crate::app::markup::{Html, flag, html};
+use crate::app::markup::{Html, html};
 use crate::app::words::{accelerator_name, model_name};
 use crate::lessons::figure::Figure;
 use crate::lessons::story::{Step, Story, Told, ToldStep, packed, story as shipped, unpacked};
@@ -48,19 +48,13 @@ fn show(story: &Story, told: &Told, orders: &mut Orders) -> Html {
         orders.step(&encode(&told.scenario), step.look.word(), &live.join(","));
     }
     let count = story.steps.len();
-    let articles: Html = story
-        .steps
-        .iter()
-        .zip(&told.steps)
-        .enumerate()
-        .map(|(index, (step, told))| article(&story.title, (index + 1, count), step, told))
-        .collect();
     let button = |verb: &str, name: &str, more: &str, key: &str| {
-        let more = (!more.is_empty()).then(|| html("<span class=\"present__more\"> {}</span>", &[&more]));
-        html(
-            "<button type=\"button\" class=\"button\" data-do=\"step:{}\" title=\"{}\">{}{}</button>",
-            &[&verb, &key, &name, &more],
-        )
+        html! {
+            button type="button" class="button" data-do={ "step:" (verb) } title=(key) {
+                (name)
+                @if !more.is_empty() { span class="present__more" { " " (more) } }
+            }
+        }
     };
     let tools: Html = [
         button("keys", "Keys", "", "?"),
@@ -71,22 +65,43 @@ fn show(story: &Story, told: &Told, orders: &mut Orders) -> Html {
     ]
     .into_iter()
     .collect();
-    let keys: Html = KEYS.iter().map(|(key, what)| html("<div><dt><kbd>{}</kbd></dt><dd>{}</dd></div>", &[key, what])).collect();
-    html(
-        "<div class=\"present__steps\" aria-live=\"polite\">{}</div><div id=\"present-qr\" class=\"present__qr\"{} hidden></div>\
-         <div id=\"present-keys\" class=\"present__keys\" data-testid=\"present-keys\" hidden><dl>{}</dl></div>\
-         <nav class=\"present__bar\" aria-label=\"{}\"><button type=\"button\" class=\"button\" data-do=\"step:back\" title=\"Arrow left\">Back</button>\
-         <span class=\"present__place number\" id=\"present-place\" data-testid=\"present-place\"></span>\
-         <button type=\"button\" class=\"button button--main\" id=\"present-next\" data-do=\"step:next\" title=\"Space or arrow right\">Next</button>\
-         <span class=\"number\" id=\"present-timer\" role=\"timer\" hidden></span><span class=\"present__tools\">{}</span></nav>",
-        &[&articles, &whole(story), &keys, &format!("Steps of “{}”", story.title), &tools],
-    )
+    let keys: Html = KEYS
+        .iter()
+        .map(|(key, what)| {
+            html! {
+                div {
+                    dt { kbd { (key) } }
+                    dd { (what) }
+                }
+            }
+        })
+        .collect();
+    html! {
+        div class="present__steps" aria-live="polite" {
+            @for (index, (step, told)) in story.steps.iter().zip(&told.steps).enumerate() {
+                (article(&story.title, (index + 1, count), step, told))
+            }
+        }
+        div id="present-qr" class="present__qr" data-story=[whole(story)] hidden {}
+        div id="present-keys" class="present__keys" data-testid="present-keys" hidden {
+            dl { (keys) }
+        }
+        nav class="present__bar" aria-label=(format!("Steps of “{}”", story.title)) {
+            button type="button" class="button" data-do="step:back" title="Arrow left" { "Back" }
+            span class="present__place number" id="present-place" data-testid="present-place" {}
+            button type="button" class="button button--main" id="present-next"
+                data-do="step:next" title="Space or arrow right" {
+                "Next"
+            }
+            span class="number" id="present-timer" role="timer" hidden {}
+            span class="present__tools" { (tools) }
+        }
+    }
 }
 
 /// The whole story for its code, where no other browser knows it by name; an empty one says that it is too long for a link.
-fn whole(story: &Story) -> Option<Html> {
-    let own = shipped(&story.id).is_none();
-    own.then(|| html(" data-story=\"{}\"", &[&packed(story).unwrap_or_default()]))
+fn whole(story: &Story) -> Option<String> {
+    shipped(&story.id).is_none().then(|| packed(story).unwrap_or_default())
 }
 
 /// A step on the stage; `story` is the story's title, which stands small above the step's with the model and the GPU.
@@ -96,39 +111,56 @@ fn article(story: &str, (number, count): (usize, usize), step: &Step, told: &Tol
     let number = number.to_string();
     let (label, value) = &told.figure;
     let by = told.whose.as_ref().filter(|whose| !whose.is_said_by(label));
-    let by = by.map(|whose| html(" <i class=\"present__by\">{}</i>", &[&whose.figure]));
-    let picture = told.whose.as_ref().map(|whose| html("<span class=\"present__whose\">Picture: {}</span>", &[&whose.picture]));
-    let after = html(
-        "<div class=\"present__after\"><p class=\"present__figure\"><b class=\"number\" id=\"present-figure-{}\" data-figure=\"{}\" \
-         data-testid=\"present-figure\">{}</b> <span data-testid=\"present-label\">{}{}</span></p><p class=\"present__text\" data-testid=\"present-text\">{}</p></div>",
-        &[&number, &step.figure, value, label, &by, &told.text],
-    );
+    let by = by.map(|whose| {
+        html! {
+            " "
+            i class="present__by" { (whose.figure) }
+        }
+    });
     let before = step.question.as_ref().map(|question| {
         let hint = Figure::find(&question.figure).map_or_else(String::new, |figure| figure.unit.hint());
-        html(
-            "<div class=\"present__before\"><p class=\"present__text\">{}</p><form id=\"present-ask-{}\" class=\"present__ask\" data-teach=\"step:answer\">\
-             <input type=\"hidden\" name=\"figure\" value=\"{}\"><input type=\"hidden\" name=\"tolerance\" value=\"{}\">\
-             <label class=\"sr\" for=\"present-answer-{}\">Your answer: {}</label>\
-             <input id=\"present-answer-{}\" class=\"field__input\" name=\"answer\" type=\"text\" autocomplete=\"off\" placeholder=\"{}\">\
-             <button type=\"submit\" class=\"button button--main\">Answer</button>\
-             <button type=\"button\" class=\"button\" data-do=\"step:reveal\">Reveal</button></form>\
-             <p class=\"present__said\" id=\"present-said-{}\" role=\"status\"></p></div>",
-            &[
-                &told.prompt,
-                &number,
-                &question.figure,
-                &question.tolerance.to_string(),
-                &number,
-                &hint,
-                &number,
-                &hint,
-                &number,
-            ],
-        )
+        html! {
+            div class="present__before" {
+                p class="present__text" { (told.prompt) }
+                form id={ "present-ask-" (number) } class="present__ask" data-teach="step:answer" {
+                    input type="hidden" name="figure" value=(question.figure);
+                    input type="hidden" name="tolerance" value=(question.tolerance);
+                    label class="sr" for={ "present-answer-" (number) } { "Your answer: " (hint) }
+                    input id={ "present-answer-" (number) } class="field__input" name="answer"
+                        type="text" autocomplete="off" placeholder=(hint);
+                    button type="submit" class="button button--main" { "Answer" }
+                    button type="button" class="button" data-do="step:reveal" { "Reveal" }
+                }
+                p class="present__said" id={ "present-said-" (number) } role="status" {}
+            }
+        }
     });
-    html(
-        "<article class=\"present__step\" data-step=\"{}\"{} hidden><p class=\"present__about\" data-testid=\"present-about\"><b>{}</b> <span>{}</span>{}</p>\
-         <h2 class=\"present__title\" data-testid=\"present-title\">{}</h2>{}{}</article>",
-        &[&number, &flag("data-question", before.is_some()), &story, &about, &picture, &title, &before, &after],
-    )
+    html! {
+        article class="present__step" data-step=(number) data-question[before.is_some()] hidden {
+            p class="present__about" data-testid="present-about" {
+                b { (story) }
+                " "
+                span { (about) }
+                @if let Some(whose) = told.whose.as_ref() {
+                    span class="present__whose" { "Picture: " (whose.picture) }
+                }
+            }
+            h2 class="present__title" data-testid="present-title" { (title) }
+            @if let Some(before) = &before { (before) }
+            div class="present__after" {
+                p class="present__figure" {
+                    b class="number" id={ "present-figure-" (number) } data-figure=(step.figure)
+                        data-testid="present-figure" {
+                        (value)
+                    }
+                    " "
+                    span data-testid="present-label" {
+                        (label)
+                        @if let Some(by) = &by { (by) }
+                    }
+                }
+                p class="present__text" data-testid="present-text" { (told.text) }
+            }
+        }
+    }
 }

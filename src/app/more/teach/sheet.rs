@@ -9,26 +9,45 @@ use crate::lessons::worksheet::{Code, Kept, Outcome, Task, Worksheet, word};
 
 /// Where a class's worksheet is opened, and where a code is checked.
 pub(super) fn opener(asked: &Asked) -> Html {
-    html(
-        "<h3 class=\"teach__head\">Worksheets</h3><form class=\"teach__form\" data-teach=\"sheet\"><div class=\"field\">\
-         <label class=\"field__label\" for=\"sheet-class\">A word for the class, such as mlsys-2026</label>\
-         <input id=\"sheet-class\" class=\"field__input\" name=\"class\" maxlength=\"24\" autocomplete=\"off\" value=\"{}\"></div>\
-         <div class=\"teach__tools\"><button type=\"submit\" class=\"button\" data-testid=\"sheet-open\">Open its worksheet</button></div></form>\
-         <form class=\"teach__form\" data-teach=\"code\"><div class=\"field\"><label class=\"field__label\" for=\"sheet-code\">A student's result code</label>\
-         <input id=\"sheet-code\" class=\"field__input\" name=\"code\" maxlength=\"120\" autocomplete=\"off\"></div>\
-         <div class=\"teach__tools\"><button type=\"submit\" class=\"button\" data-testid=\"code-check\">Check it</button></div></form>",
-        &[&asked.text("class", 24)],
-    )
+    html! {
+        h3 class="teach__head" { "Worksheets" }
+        form class="teach__form" data-teach="sheet" {
+            div class="field" {
+                label class="field__label" for="sheet-class" {
+                    "A word for the class, such as mlsys-2026"
+                }
+                input id="sheet-class" class="field__input" name="class" maxlength="24"
+                    autocomplete="off" value=(asked.text("class", 24));
+            }
+            div class="teach__tools" {
+                button type="submit" class="button" data-testid="sheet-open" {
+                    "Open its worksheet"
+                }
+            }
+        }
+        form class="teach__form" data-teach="code" {
+            div class="field" {
+                label class="field__label" for="sheet-code" { "A student's result code" }
+                input id="sheet-code" class="field__input" name="code" maxlength="120"
+                    autocomplete="off";
+            }
+            div class="teach__tools" {
+                button type="submit" class="button" data-testid="code-check" { "Check it" }
+            }
+        }
+    }
 }
 
 /// The worksheet of a student; `about` is the task that was answered.
 pub(super) fn sheet(asked: &Asked, about: &str, orders: &mut Orders) -> Html {
     let class = word(asked.form.text("class"));
     if class.is_empty() {
-        return html(
-            "{}<p class=\"teach__said\" role=\"status\">A worksheet needs a word for the class: letters, digits and “-”.</p>",
-            &[&back()],
-        );
+        return html! {
+            (back())
+            p class="teach__said" role="status" {
+                "A worksheet needs a word for the class: letters, digits and “-”."
+            }
+        };
     }
     let kept = asked.kept(&class, orders);
     let sheet = Worksheet::of(&class, &student(asked, kept.as_ref()));
@@ -36,17 +55,17 @@ pub(super) fn sheet(asked: &Asked, about: &str, orders: &mut Orders) -> Html {
     // Another name means other tasks: what was tried belongs to the earlier ones.
     let same = asked.form.text("sheet-of") == sheet.student && !asked.form.text("tries-0").is_empty();
     let answered = about.parse::<usize>().ok();
-    let (mut rows, mut outcomes) = (Html::new(), Vec::new());
+    let (mut rows, mut outcomes) = (Vec::new(), Vec::new());
     for (index, task) in sheet.tasks.iter().enumerate() {
         let before = if same { outcome(asked, index) } else { Outcome::default() };
         let before = before.or(known.get(index).copied().unwrap_or_default());
         let (now, said) = tried(asked, task, index, before, answered == Some(index));
-        rows = rows.and(&row(&sheet, task, index, now, said.as_ref()));
+        rows.push(row(&sheet, task, index, now, &said));
         outcomes.push(now);
     }
     let code = Code { class: sheet.class.clone(), student: sheet.student.clone(), outcomes };
     keep(kept, &code, orders);
-    written(asked, &sheet, &rows, &code)
+    written(asked, &sheet, &rows.into_iter().collect(), &code)
 }
 
 /// Whose worksheet it is: as typed, or on a page that was just opened whoever was here last.
@@ -72,37 +91,48 @@ fn written(asked: &Asked, sheet: &Worksheet, rows: &Html, code: &Code) -> Html {
     let right = outcomes.iter().filter(|outcome| outcome.right).count().to_string();
     let code = code.write();
     let count = sheet.tasks.len().to_string();
-    let result = html(
-        "<p data-testid=\"sheet-result\"><b>{} of {} right.</b> Result code to hand in: <code class=\"teach__code\" data-testid=\"sheet-result-code\">{}</code> {}</p>\
-         <p class=\"quiet\">The code says who, what was right and after how many tries. It is signed by nothing: anybody can make one up. Nothing was sent; your tries stay in this browser.{}</p>",
-        &[
-            &right,
-            &count,
-            &code,
-            &copy("Copy code", &code, &sheet.class, "button"),
-            &(if done { "" } else { " Not every task has been tried yet." }),
-        ],
-    );
     let link = asked.link(&format!("task={}", sheet.class));
-    html(
-        "{}{}<h3 class=\"teach__head\">Worksheet “{}”</h3><form class=\"teach__form\" data-teach=\"sheet\"><input type=\"hidden\" name=\"class\" value=\"{}\">\
-         <div class=\"field\"><label class=\"field__label\" for=\"sheet-student\">Your name or number: it decides your parameters</label>\
-         <input id=\"sheet-student\" class=\"field__input\" name=\"student\" maxlength=\"24\" autocomplete=\"off\" value=\"{}\" data-testid=\"sheet-student\"></div>\
-         <input type=\"hidden\" name=\"sheet-of\" value=\"{}\"><div class=\"teach__tools\"><button type=\"submit\" class=\"button\" data-testid=\"sheet-mine\">Give me my tasks</button></div></form>\
-         <ol class=\"teach__tasks\">{}</ol><div role=\"status\">{}</div><p class=\"quiet\">Link for the class: <span class=\"teach__link\" data-testid=\"sheet-link\">{}</span> {}</p>",
-        &[
-            &back(),
-            &place("sheet"),
-            &sheet.class,
-            &sheet.class,
-            &sheet.student,
-            &sheet.student,
-            rows,
-            &result,
-            &link,
-            &copy_link(&link, &sheet.class, "button"),
-        ],
-    )
+    html! {
+        (back())
+        (place("sheet"))
+        h3 class="teach__head" { "Worksheet “" (sheet.class) "”" }
+        form class="teach__form" data-teach="sheet" {
+            input type="hidden" name="class" value=(sheet.class);
+            div class="field" {
+                label class="field__label" for="sheet-student" {
+                    "Your name or number: it decides your parameters"
+                }
+                input id="sheet-student" class="field__input" name="student" maxlength="24"
+                    autocomplete="off" value=(sheet.student) data-testid="sheet-student";
+            }
+            input type="hidden" name="sheet-of" value=(sheet.student);
+            div class="teach__tools" {
+                button type="submit" class="button" data-testid="sheet-mine" { "Give me my tasks" }
+            }
+        }
+        ol class="teach__tasks" { (rows) }
+        div role="status" {
+            p data-testid="sheet-result" {
+                b { (right) " of " (count) " right." }
+                " Result code to hand in: "
+                code class="teach__code" data-testid="sheet-result-code" { (code) }
+                " "
+                (copy("Copy code", &code, &sheet.class, "button"))
+            }
+            p class="quiet" {
+                "The code says who, what was right and after how many tries. It is signed by \
+                 nothing: anybody can make one up. Nothing was sent; your tries stay in this \
+                 browser."
+                (if done { "" } else { " Not every task has been tried yet." })
+            }
+        }
+        p class="quiet" {
+            "Link for the class: "
+            span class="teach__link" data-testid="sheet-link" { (link) }
+            " "
+            (copy_link(&link, &sheet.class, "button"))
+        }
+    }
 }
 
 /// How a task stood before this answer.
@@ -112,20 +142,20 @@ fn outcome(asked: &Asked, index: usize) -> Outcome {
 }
 
 /// How it stands after it, and what is said. What was right stays right.
-fn tried(asked: &Asked, task: &Task, index: usize, before: Outcome, now: bool) -> (Outcome, Option<Html>) {
+fn tried(asked: &Asked, task: &Task, index: usize, before: Outcome, now: bool) -> (Outcome, Html) {
     let answer = asked.text(&format!("answer-{index}"), 60);
     if !now || before.right || answer.is_empty() {
-        return (before, None);
+        return (before, Html::new());
     }
     let checked = check(&answer, task.figure, &task.facts, task.tolerance);
     let said = feedback(&checked);
     // What cannot be read is no try.
     let after =
         checked.ok().map_or(before, |feedback| Outcome { right: feedback.right, tries: before.tries.saturating_add(1).min(9) });
-    (after, Some(said))
+    (after, said)
 }
 
-fn row(sheet: &Worksheet, task: &Task, index: usize, outcome: Outcome, said: Option<&Html>) -> Html {
+fn row(sheet: &Worksheet, task: &Task, index: usize, outcome: Outcome, said: &Html) -> Html {
     let (at, number) = (index.to_string(), (index + 1).to_string());
     let state = match (outcome.right, outcome.tries) {
         (true, 1) => "Right at the first try.".to_owned(),
@@ -136,32 +166,28 @@ fn row(sheet: &Worksheet, task: &Task, index: usize, outcome: Outcome, said: Opt
     };
     let right = if outcome.right { "1" } else { "0" };
     let hint = task.figure.unit.hint();
-    html(
-        "<li class=\"teach__task\" data-key=\"task-{}-{}-{}\"><p>{}</p><form class=\"teach__row\" data-teach=\"task:{}\">\
-         <input type=\"hidden\" name=\"tries-{}\" value=\"{}\"><input type=\"hidden\" name=\"right-{}\" value=\"{}\">\
-         <label class=\"sr\" for=\"task-{}\">Your answer to task {}: {}</label><input id=\"task-{}\" class=\"field__input\" name=\"answer-{}\" autocomplete=\"off\" placeholder=\"{}\">\
-         <button type=\"submit\" class=\"button\" aria-label=\"Answer task {}\">Answer</button></form><p class=\"quiet\">{}</p>{}</li>",
-        &[
-            &sheet.class,
-            &sheet.student,
-            &at,
-            &task.prompt,
-            &at,
-            &at,
-            &outcome.tries.to_string(),
-            &at,
-            &right,
-            &at,
-            &number,
-            &hint,
-            &at,
-            &at,
-            &hint,
-            &number,
-            &state,
-            &said.cloned(),
-        ],
-    )
+    html! {
+        li class="teach__task" data-key={ "task-" (sheet.class) "-" (sheet.student) "-" (at) } {
+            p { (task.prompt) }
+            form class="teach__row" data-teach={ "task:" (at) } {
+                input type="hidden" name={ "tries-" (at) } value=(outcome.tries);
+                input type="hidden" name={ "right-" (at) } value=(right);
+                label class="sr" for={ "task-" (at) } {
+                    "Your answer to task "
+                    (number)
+                    ": "
+                    (hint)
+                }
+                input id={ "task-" (at) } class="field__input" name={ "answer-" (at) }
+                    autocomplete="off" placeholder=(hint);
+                button type="submit" class="button" aria-label={ "Answer task " (number) } {
+                    "Answer"
+                }
+            }
+            p class="quiet" { (state) }
+            (said)
+        }
+    }
 }
 
 /// What a student's code says, with the answers to that student's tasks.
@@ -169,10 +195,12 @@ pub(super) fn code(asked: &Asked) -> Html {
     let code = match Code::read(asked.form.text("code")) {
         Ok(code) => code,
         Err(problem) => {
-            return html(
-                "{}{}<p class=\"teach__said\" role=\"status\" data-testid=\"code-says\">{}</p>{}",
-                &[&back(), &place("list"), &problem, &opener(asked)],
-            );
+            return html! {
+                (back())
+                (place("list"))
+                p class="teach__said" role="status" data-testid="code-says" { (problem) }
+                (opener(asked))
+            };
         }
     };
     let sheet = Worksheet::of(&code.class, &code.student);
@@ -184,14 +212,39 @@ pub(super) fn code(asked: &Asked) -> Html {
             (false, 1) => "wrong, 1 try".to_owned(),
             (false, tries) => format!("wrong, {tries} tries"),
         };
-        html("<tr><td>{}</td><td class=\"num\">{}</td><td class=\"teach__result\">{}</td></tr>", &[&task.prompt, &answer, &state])
+        html! {
+            tr {
+                td { (task.prompt) }
+                td class="num" { (answer) }
+                td class="teach__result" { (state) }
+            }
+        }
     };
-    let rows: Html = sheet.tasks.iter().zip(&code.outcomes).map(row).collect();
     let right = code.outcomes.iter().filter(|outcome| outcome.right).count().to_string();
     let name = if code.student.is_empty() { "without a name" } else { code.student.as_str() };
-    html(
-        "{}{}<h3 class=\"teach__head\">Result of {}, class {}</h3><p data-testid=\"code-says\" role=\"status\"><b>{} of {} right.</b> This is what the code says; it is signed by nothing.</p>\
-         <div class=\"methods__scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tasks with their answers\"><table class=\"table\"><thead><tr><th scope=\"col\">Task</th><th scope=\"col\" class=\"num\">Answer</th><th scope=\"col\">Result</th></tr></thead><tbody>{}</tbody></table></div>{}",
-        &[&back(), &place("list"), &name, &code.class, &right, &sheet.tasks.len().to_string(), &rows, &opener(asked)],
-    )
+    html! {
+        (back())
+        (place("list"))
+        h3 class="teach__head" { "Result of " (name) ", class " (code.class) }
+        p data-testid="code-says" role="status" {
+            b { (right) " of " (sheet.tasks.len()) " right." }
+            " This is what the code says; it is signed by nothing."
+        }
+        div class="methods__scroll" tabindex="0" role="region"
+            aria-label="Tasks with their answers" {
+            table class="table" {
+                thead {
+                    tr {
+                        th scope="col" { "Task" }
+                        th scope="col" class="num" { "Answer" }
+                        th scope="col" { "Result" }
+                    }
+                }
+                tbody {
+                    @for item in sheet.tasks.iter().zip(&code.outcomes) { (row(item)) }
+                }
+            }
+        }
+        (opener(asked))
+    }
 }

@@ -28,10 +28,19 @@ pub fn id_of(dialog: Dialog) -> String {
 /// All three native dialogs, each with its heading, a close button and the place of its content.
 pub fn frames() -> Html {
     let frame = |(_, name, heading): &(Dialog, &str, &str)| {
-        html(
-            r#"<dialog class="dialog" data-key="dialog-{}" id="dialog-{}" aria-label="{}"><div class="dialog__head"><h2>{}</h2><button type="button" class="button button--plain button--icon" aria-label="Close" data-do="close">{}</button></div><div data-own="in-{}"></div></dialog>"#,
-            &[name, name, heading, heading, &Icon::Close.html(), name],
-        )
+        html! {
+            dialog class="dialog" data-key={ "dialog-" (name) } id={ "dialog-" (name) }
+                aria-label=(heading) {
+                div class="dialog__head" {
+                    h2 { (heading) }
+                    button type="button" class="button button--plain button--icon"
+                        aria-label="Close" data-do="close" {
+                        (Icon::Close.html())
+                    }
+                }
+                div data-own={ "in-" (name) } {}
+            }
+        }
     };
     DIALOGS.iter().map(frame).collect()
 }

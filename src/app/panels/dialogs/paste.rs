@@ -1,6 +1,6 @@
 //! Paste a Hugging Face `config.json` or an out-of-memory message, or choose a model's files; the second program reads them.
 
-use crate::app::markup::{Html, flag, html};
+use crate::app::markup::{Html, html};
 
 /// The text area's id.
 pub const AREA: &str = "paste-area";
@@ -30,14 +30,43 @@ pub struct Found {
 
 /// A text area, what was understood of it, and the button that takes it over; nothing while the dialog is closed.
 pub fn paste(pasted: Option<&Pasted>) -> Html {
-    html(r#"<div data-own="in-paste">{}</div>"#, &[&pasted.map(form)])
+    html! { div data-own="in-paste" { @if let Some(pasted) = pasted { (form(pasted)) } } }
 }
 
 fn form(pasted: &Pasted) -> Html {
-    html(
-        r#"<div class="dialog__body"><p class="quiet" id="paste-about">Paste the whole <code>config.json</code> of a model, or choose its files or drop its folder here: <code>config.json</code>, <code>params.json</code>, .gguf, .safetensors (of weights only the header is read). Or paste what a run printed when its memory ran out, or choose a memory snapshot that <code>torch.cuda.memory._dump_snapshot</code> wrote (.pickle). All is read here in the browser and sent nowhere.</p><textarea class="dialog__area" id="{}" aria-label="Text of config.json or of the message" aria-describedby="paste-about" spellcheck="false" data-testid="paste-text"></textarea><label class="button">Choose files<input class="sr" type="file" multiple accept=".json,.txt,.log,.pickle,.pkl,.gguf,.safetensors" data-change="paste-file"></label><div>{}</div></div><div class="dialog__foot"><button type="button" class="button" data-do="close">Cancel</button><button type="button" class="button button--main" data-testid="paste-use" data-do="paste-use"{}>Use this model</button></div>"#,
-        &[&AREA, &pasted.outcome, &flag("disabled", pasted.found.is_none())],
-    )
+    html! {
+        div class="dialog__body" {
+            p class="quiet" id="paste-about" {
+                "Paste what you have: a command that starts a run or a server ("
+                code { "vllm serve …" }
+                ", "
+                code { "torchrun …" }
+                ", a script), its YAML, TOML or JSON file, a model's "
+                code { "config.json" }
+                ", a link of this page, or what a run printed when its memory ran out. Or choose files, a \
+                 command with those that it reads, or drop them: scripts and settings, a model's folder, .gguf \
+                 and .safetensors (of weights only the header is read), a memory snapshot (.pickle). All is \
+                 read here in the browser and sent nowhere."
+            }
+            textarea class="dialog__area" id=(AREA)
+                aria-label="Command, file, link or message" aria-describedby="paste-about"
+                spellcheck="false" data-testid="paste-text" {}
+            label class="button" {
+                "Choose files"
+                input class="sr" type="file" multiple
+                    accept=".json,.sh,.bash,.yaml,.yml,.toml,.py,.txt,.log,.pickle,.pkl,.gguf,.safetensors"
+                    data-change="paste-file";
+            }
+            div { (pasted.outcome) }
+        }
+        div class="dialog__foot" {
+            button type="button" class="button" data-do="close" { "Cancel" }
+            button type="button" class="button button--main" data-testid="paste-use"
+                data-do="paste-use" disabled[pasted.found.is_none()] {
+                "Use it"
+            }
+        }
+    }
 }
 
 #[cfg(test)]

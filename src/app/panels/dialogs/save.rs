@@ -6,16 +6,33 @@ use crate::scenario::Scenario;
 
 /// Name and button; nothing while the dialog is closed.
 pub fn save(scenario: Option<&Scenario>) -> Html {
-    html(r#"<div data-own="in-save">{}</div>"#, &[&scenario.map(form)])
+    html! { div data-own="in-save" { @if let Some(scenario) = scenario { (form(scenario)) } } }
 }
 
 fn form(scenario: &Scenario) -> Html {
     let name = scenario.name();
     let suggested = if name.is_empty() { about(scenario).chars().take(60).collect() } else { name };
-    html(
-        r#"<form data-submit="save"><div class="dialog__body"><div class="field"><label class="field__label" for="save-name">Name, at most 60 characters</label><input id="save-name" class="field__input" type="text" maxlength="60" autocomplete="off" value="{}"></div><p class="quiet">It stays in this browser, on this device. Some browsers clear such data after a week without a visit; a link or the downloaded file lasts.</p></div><div class="dialog__foot"><button type="button" class="button" data-do="close">Cancel</button><button type="submit" class="button button--main" data-testid="save-confirm">Save</button></div></form>"#,
-        &[&suggested],
-    )
+    html! {
+        form data-submit="save" {
+            div class="dialog__body" {
+                div class="field" {
+                    label class="field__label" for="save-name" { "Name, at most 60 characters" }
+                    input id="save-name" class="field__input" type="text" maxlength="60"
+                        autocomplete="off" value=(suggested);
+                }
+                p class="quiet" {
+                    "It stays in this browser, on this device. Some browsers clear such data after \
+                     a week without a visit; a link or the downloaded file lasts."
+                }
+            }
+            div class="dialog__foot" {
+                button type="button" class="button" data-do="close" { "Cancel" }
+                button type="submit" class="button button--main" data-testid="save-confirm" {
+                    "Save"
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

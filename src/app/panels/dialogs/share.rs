@@ -22,7 +22,11 @@ pub const PLACE: &str = "take";
 
 /// Link and code, and what else can be taken along; nothing while the dialog is closed. `copied` tells whether copying worked.
 pub fn share(link: Option<&str>, copied: Option<bool>) -> Html {
-    html(r#"<div data-own="in-share">{}</div>"#, &[&link.map(|link| content(link, copied))])
+    html! {
+        div data-own="in-share" {
+            @if let Some(link) = link { (content(link, copied)) }
+        }
+    }
 }
 
 fn content(link: &str, copied: Option<bool>) -> Html {
@@ -33,13 +37,33 @@ fn content(link: &str, copied: Option<bool>) -> Html {
     };
     let code = match code(link) {
         Code::Drawn(code) => code,
-        Code::TooLong => html(r#"<p class="quiet">This link is too long for a QR code that a projector shows well.</p>"#, &[]),
-        Code::NotYet => html(r#"<p class="quiet">{}</p>"#, &[&NOT_YET]),
+        Code::TooLong => html! {
+            p class="quiet" { "This link is too long for a QR code that a projector shows well." }
+        },
+        Code::NotYet => html! { p class="quiet" { (NOT_YET) } },
     };
-    html(
-        r#"<div class="dialog__body share"><div><label class="field__label" for="share-link">Link: all inputs, no results, nothing is uploaded</label><textarea id="share-link" class="share__link" readonly data-testid="share-link">{}</textarea><div class="share__tools"><button type="button" class="button button--main" data-testid="copy-link" data-do="copy:share-link">Copy link</button><button type="button" class="button" data-do="print">Print one page</button></div><p class="quiet" role="status">{}</p></div>{}<div id="{}" class="take">{}</div></div>"#,
-        &[&link, &said, &code, &PLACE, &slot::fetching()],
-    )
+    html! {
+        div class="dialog__body share" {
+            div {
+                label class="field__label" for="share-link" {
+                    "Link: all inputs, no results, nothing is uploaded"
+                }
+                textarea id="share-link" class="share__link" readonly data-testid="share-link" {
+                    (link)
+                }
+                div class="share__tools" {
+                    button type="button" class="button button--main" data-testid="copy-link"
+                        data-do="copy:share-link" {
+                        "Copy link"
+                    }
+                    button type="button" class="button" data-do="print" { "Print one page" }
+                }
+                p class="quiet" role="status" { (said) }
+            }
+            (code)
+            div id=(PLACE) class="take" { (slot::fetching()) }
+        }
+    }
 }
 
 /// The sentence until a code has come.
@@ -57,8 +81,8 @@ pub enum Code {
 
 impl Code {
     /// The picture, if there is one.
-    pub fn drawn(self) -> Option<Html> {
-        if let Self::Drawn(code) = self { Some(code) } else { None }
+    pub fn drawn(self) -> Html {
+        if let Self::Drawn(code) = self { code } else { Html::new() }
     }
 }
 
@@ -92,10 +116,12 @@ pub fn answer(asked: &str) -> Option<String> {
 }
 
 fn drawn(size: &str, path: &str) -> Html {
-    html(
-        r##"<svg class="share__qr" viewBox="0 0 {} {}" role="img" aria-label="QR code of the link"><path d="{}" fill="#000" shape-rendering="crispEdges"></path></svg>"##,
-        &[&size, &size, &path],
-    )
+    html! {
+        svg class="share__qr" viewBox={ "0 0 " (size) " " (size) } role="img"
+            aria-label="QR code of the link" {
+            path d=(path) fill="#000" shape-rendering="crispEdges" {}
+        }
+    }
 }
 
 /// The code's size in modules with its margin, and a path of its dark modules.

@@ -1,11 +1,10 @@
 //! Rows of the field: runs that people published, and questions they asked (`tests/data/field`).
 //!
 //! `settings` are free words of the software that ran. A row is compared where it states all that decides memory and every setting is
-//! understood; any other is counted with its reason. The settings are rewritten as a row of a framework on the pretended GPU, so that
-//! one reader decides what the engine can express.
+//! understood; any other is counted with its reason. Scripts and files are read as anybody's are ([`script`]); rows of tables are rewritten as rows
+//! of a framework on the pretended GPU.
 
-mod axolotl;
-mod swift;
+mod script;
 mod titan;
 
 use headroom::config::Job;
@@ -27,6 +26,7 @@ pub fn is_field(row: Fields<'_>) -> bool {
 pub fn field(index: usize, row: Fields<'_>) -> Row {
     let found = found(row);
     let mut groups: Vec<Group> = vec![("framework", found.software.to_owned())];
+    groups.extend(found.read.map(|read| ("script", if read { "read" } else { "not read" }.to_owned())));
     groups.push(("states", if found.complete { COMPLETE } else { "less" }.to_owned()));
     Row { id: format!("{} ({})", row.text("/source").unwrap_or("field"), index + 1), groups, outcome: found.outcome }
 }
@@ -37,6 +37,8 @@ struct Found {
     software: &'static str,
     /// Whether it states model, stack, sharding, precision, recomputation, micro-batch and lengths.
     complete: bool,
+    /// Whether its script or file becomes a job without a hand; nothing for a row that has none.
+    read: Option<bool>,
     /// The comparisons, or why there are none.
     outcome: Result<Vec<Comparison>, String>,
 }
@@ -44,12 +46,9 @@ struct Found {
 fn found(row: Fields<'_>) -> Found {
     let source = row.text("/source").unwrap_or("");
     let has = |pointer: &str| !row.is_absent(pointer);
-    let incomplete = |software, reason: &str| Found { software, complete: false, outcome: Err(reason.to_owned()) };
-    if has("/settings/verb") {
-        return swift::found(row);
-    }
-    if has("/settings/sequence_len") && has("/settings/base_model") && has("/settings/sample_packing") {
-        return axolotl::found(row);
+    let incomplete = |software, reason: &str| Found { software, complete: false, read: None, outcome: Err(reason.to_owned()) };
+    if let Some(found) = script::found(row) {
+        return found;
     }
     if source.contains("pytorch/torchtitan") && has("/measured/memory_gib") {
         return titan::found(row);
@@ -104,7 +103,7 @@ fn gist(row: Fields<'_>) -> Found {
         let measured = rounded(row.number("/measured/max_memory_allocated")? * headroom::units::to_f64(Bytes::GB));
         Ok(vec![Comparison { quantity: Quantity::Allocated, ours: pretend::allocated_of(&ours).0, measured }])
     };
-    Found { software: "DeepSpeed, table by chenyaofo", complete: true, outcome: outcome() }
+    Found { software: "DeepSpeed, table by chenyaofo", complete: true, read: None, outcome: outcome() }
 }
 
 /// Ours beside a figure that a log prints as reserved; a reason where the engine does not replay the allocator.

@@ -33,7 +33,7 @@ pub fn found(row: Fields<'_>) -> Found {
         runs(&ours.job)?;
         reserved(&ours, gib)
     };
-    Found { software: "torchtitan", complete: true, outcome: outcome() }
+    Found { software: "torchtitan", complete: true, read: None, outcome: outcome() }
 }
 
 /// The row of the pretended GPU that it amounts to.

@@ -38,6 +38,15 @@ pub struct Pretended {
     pub rank: Option<u64>,
 }
 
+/// The job on the pretended card, with nothing outside the allocator and the most loaded rank: the allocator's figures are compared alone.
+pub fn on_the_card(job: &Job) -> Result<Pretended, String> {
+    let expandable_segments = job.cluster().overheads.expandable_segments;
+    let accelerator = Accelerator { memory: Bytes(CARD.saturating_sub(CONTEXT)), ..NO_OVERHEAD.accelerator };
+    let cluster = Cluster { accelerator, overheads: Overheads { expandable_segments, ..Overheads::NONE }, ..NO_OVERHEAD };
+    let job = Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster).map_err(|error| error.to_string())?;
+    Ok(Pretended { job, expandable_segments, rank: None })
+}
+
 /// Bytes that the allocator reserves at most for a row's job; `None` where the engine does not know the order of allocations.
 pub fn reserved_of(row: &Pretended) -> Option<Bytes> {
     replayed(row).ok().map(|memory| memory.reserved)

@@ -1,0 +1,122 @@
+//! A pasted command or file, understood: what it starts, whether that fits, what to change in it, and every setting.
+
+use crate::app::anything::understood;
+use crate::app::launching::{Remedy, in_order, remedies, summary};
+use crate::app::markup::{Html, html};
+use crate::app::panels::remarks;
+use crate::app::words::{self, Scale, verdict_sentence, verdict_word};
+use crate::estimator::estimate;
+use crate::launch::{Launched, Pasted, Row, Way};
+use crate::scenario::codec::encode;
+use crate::scenario::{Scenario, field};
+
+/// The report of commands and files and the link of their scenario; or why they cannot be read, and no link.
+pub fn panel(pasted: &[Pasted<'_>], present: &Scenario) -> (Html, Option<String>) {
+    let read = match understood(pasted, present) {
+        Ok(read) => read,
+        Err(sentences) => return (refused(&sentences), None),
+    };
+    let Some(launched) = &read.launched else { return (Html::new(), Some(encode(&read.scenario))) };
+    let link = encode(&launched.scenario);
+    (report(launched, &link), Some(link))
+}
+
+fn refused(sentences: &[String]) -> Html {
+    html! {
+        div class="refused" role="alert" {
+            p data-testid="paste-error" { (sentences.join(" ")) }
+        }
+    }
+}
+
+/// The answer in its first words, changes that make it fit, then every setting: what does not count first.
+fn report(launched: &Launched, link: &str) -> Html {
+    let helps = remedies(&launched.scenario, launched.format);
+    html! {
+        div class="paste__found" data-key={ "launched-" (link) } {
+            p data-testid="paste-understood" { b { (words::about(&launched.scenario)) } ". " (summary(launched)) }
+            (answer(launched))
+            (remarks::remarks(&launched.scenario))
+            @if !helps.is_empty() {
+                p { "To make it fit:" }
+                ul class="paste__helps" data-testid="paste-helps" { @for help in &helps { (remedy(help)) } }
+            }
+            div class="dialog__scroll" tabindex="0" role="region" aria-label="Settings of the text" {
+                table class="table" data-testid="paste-report" {
+                    thead { tr { @for head in ["Setting", "Value", "How", "Note"] { th scope="col" { (head) } } } }
+                    tbody { @for setting in in_order(launched) { (row(setting)) } }
+                }
+            }
+        }
+    }
+}
+
+fn answer(launched: &Launched) -> Html {
+    let scenario = &launched.scenario;
+    match scenario.resolve() {
+        Ok(job) => {
+            let estimate = estimate(&job);
+            let scale = Scale::of(scenario.memory_unit(), estimate.total(), estimate.capacity);
+            html! {
+                p data-testid="paste-answer" {
+                    b { (verdict_word(estimate.verdict())) }
+                    " "
+                    (verdict_sentence(scenario, &estimate, scale))
+                }
+            }
+        }
+        Err(errors) => html! {
+            @for error in &errors {
+                p class="refused" data-testid="paste-answer" { (field(error.field).label) ": " (error.message) }
+            }
+        },
+    }
+}
+
+fn remedy(help: &Remedy) -> Html {
+    html! {
+        li {
+            (help.title) ": "
+            @for (at, change) in help.changes.iter().enumerate() {
+                @if at > 0 { ", " }
+                code { (change) }
+            }
+        }
+    }
+}
+
+fn row(row: &Row) -> Html {
+    let is_open = matches!(row.way, Way::NotModelled | Way::Unknown);
+    html! {
+        tr class=[is_open.then_some("paste__open")] {
+            th scope="row" { code { (row.flag) } @if let Some(place) = row.place { span class="quiet" { " line " (place.line) } } }
+            td { (row.value) }
+            td { (row.way.word()) }
+            td { (row.note) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::panel;
+    use crate::launch::Pasted;
+    use crate::scenario::Scenario;
+
+    #[test]
+    fn a_command_has_an_answer_and_what_does_not_count_stands_first() {
+        let text = "vllm serve Qwen/Qwen2.5-72B-Instruct --frobnicate 3";
+        let (html, link) = panel(&[Pasted { name: "", text }], &Scenario::default());
+        assert!(link.is_some_and(|link| link.contains("m=qwen2.5-72b")));
+        let [first, second] = ["frobnicate", "Qwen/Qwen2.5-72B-Instruct"].map(|word| html.as_str().find(word));
+        assert!(first.is_some() && first < second, "{}", html.as_str());
+        assert!(html.as_str().contains("Serving Qwen2.5 72B"), "{}", html.as_str());
+    }
+
+    #[test]
+    fn a_value_that_is_none_has_its_place() {
+        let (html, link) = panel(&[Pasted { name: "", text: "vllm serve a/b -tp two" }], &Scenario::default());
+        assert_eq!(link, None);
+        assert!(html.as_str().contains("Line 1, column 16"), "{}", html.as_str());
+    }
+}
