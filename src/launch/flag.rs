@@ -6,7 +6,8 @@ use crate::scenario::FieldId;
 /// One flag of a tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag {
-    /// Its names, without dashes before them; the first is the one that is written. `_` and `-` are alike.
+    /// Its names, without dashes before them; the first is the one that is written. `_` and `-` are alike. A name that ends with `.*` stands
+    /// for every key inside that one.
     pub names: &'static [&'static str],
     /// How many words of a command line follow it.
     pub takes: Takes,
@@ -115,7 +116,10 @@ impl Flag {
 
     /// Whether it goes by that name.
     pub fn is_called(&self, name: &str) -> bool {
-        self.names.iter().any(|own| is_same_name(own, name))
+        self.names.iter().any(|own| match own.strip_suffix('*') {
+            Some(outer) => name.get(..outer.len()).is_some_and(|begin| is_same_name(outer, begin)),
+            None => is_same_name(own, name),
+        })
     }
 }
 

@@ -83,6 +83,12 @@ impl<'a> Reading<'a> {
     }
 
     fn take(&mut self, flag: &Flag, given: &Given) -> Result<(), String> {
+        let is_plain = !matches!(flag.effect, Effect::By(_) | Effect::Together);
+        if is_plain && given.value.is_null() {
+            // `null` in a file says that the tool's default counts.
+            self.tell(given, Way::NoEffect, String::new());
+            return Ok(());
+        }
         match flag.effect {
             Effect::Sets(field) => {
                 let value = parse(field, &given.text()).map_err(|why| rest_of_sentence(&why, &given.text()))?;

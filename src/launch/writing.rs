@@ -74,6 +74,11 @@ impl<'a> Writing<'a> {
         )
     }
 
+    /// Something of the scenario that the tool has no word for, as a sentence.
+    pub fn lacks(&mut self, sentence: &str) {
+        self.missing.push(sentence.to_owned());
+    }
+
     /// Whether an input differs from the tool's own default.
     pub fn differs(&self, id: FieldId) -> bool {
         self.scenario.get(id) != self.defaults.get(id)
@@ -137,14 +142,72 @@ impl<'a> Writing<'a> {
         self.scenario.mode() == Mode::Serve
     }
 
-    /// The settings as flags of a command line: ` --key value`, one a line.
+    /// The settings as flags of a command line: ` --key value`, one a line. A value's words on lines of their own are words of their own.
     pub fn as_flags(&self) -> String {
         let flag = |item: &Item| {
             let dashes = if item.key.len() == 1 { "-" } else { "--" };
-            let value = item.value.as_ref().map_or_else(String::new, |value| format!(" {}", quoted(value)));
+            let value = item.value.as_ref().map_or_else(String::new, |value| {
+                value.split('\n').fold(String::new(), |words, word| words + " " + &quoted(word))
+            });
             format!(" \\\n    {dashes}{}{value}", item.key)
         };
         self.items.iter().map(flag).collect()
+    }
+
+    /// The settings as lines of YAML: `key: value`. Lists and groups of keys are written between brackets by whoever says them.
+    pub fn as_yaml(&self) -> String {
+        let line = |text: String, item: &Item| text + &item.key + ": " + item.value.as_deref().unwrap_or("true") + "\n";
+        self.items.iter().fold(String::new(), line)
+    }
+
+    /// The settings by the name before their first dot, in the order in which the names come first; those without a dot come first of all.
+    pub fn sections(&self) -> Vec<(&str, Vec<(&str, &Item)>)> {
+        let mut sections: Vec<(&str, Vec<(&str, &Item)>)> = vec![("", Vec::new())];
+        for item in &self.items {
+            let (section, key) = item.key.split_once('.').unwrap_or(("", &item.key));
+            match sections.iter_mut().find(|(name, _)| *name == section) {
+                Some((_, items)) => items.push((key, item)),
+                None => sections.push((section, vec![(key, item)])),
+            }
+        }
+        sections
+    }
+
+    /// The settings as YAML, with those that share a name before a dot inside it.
+    pub fn as_nested_yaml(&self) -> String {
+        let mut text = String::new();
+        for (section, items) in self.sections() {
+            let blanks = if section.is_empty() { "" } else { "  " };
+            if !section.is_empty() {
+                text = text + section + ":\n";
+            }
+            for (key, item) in items {
+                text = text + blanks + key + ": " + item.value.as_deref().unwrap_or("true") + "\n";
+            }
+        }
+        text
+    }
+
+    /// The settings as TOML, with those that share a name before their last dot under it.
+    pub fn as_toml(&self) -> String {
+        let mut tables: Vec<(&str, String)> = vec![("", String::new())];
+        for item in &self.items {
+            let (table, key) = item.key.rsplit_once('.').unwrap_or(("", &item.key));
+            let value = item.value.as_deref().unwrap_or("true");
+            let is_plain = value.parse::<f64>().is_ok() || matches!(value, "true" | "false") || value.starts_with('[');
+            let value = if is_plain { value.to_owned() } else { format!("{value:?}") };
+            let at = tables.iter().position(|(name, _)| *name == table).unwrap_or_else(|| {
+                tables.push((table, String::new()));
+                tables.len() - 1
+            });
+            if let Some((_, lines)) = tables.get_mut(at) {
+                lines.extend([key, " = ", &value, "\n"]);
+            }
+        }
+        tables.iter().fold(String::new(), |text, (name, lines)| match *name {
+            "" => text + lines,
+            name => text + "[" + name + "]\n" + lines,
+        })
     }
 }
 

@@ -181,7 +181,7 @@ impl Scenario {
                         ProductFormat::Narrow(Narrow::Fp8)
                     }
                 },
-                overlap: Overlap::DEFAULT,
+                overlap: self.overlap(),
                 tuning: Tuning {
                     frozen_tower: self.flag(FieldId::FrozenTower),
                     ..if mode == Mode::Tune { self.tuning() } else { Tuning::FULL }
@@ -226,6 +226,12 @@ impl Scenario {
         }
     }
 
+    /// Messages beside the computation: the stack whose options are asked says how, others do what current software does.
+    fn overlap(&self) -> Overlap {
+        let is_asked = self.word::<Stack>(FieldId::Stack).options.are_asked_for();
+        Overlap { gradients: !is_asked || self.flag(FieldId::OverlapGradReduce), ..Overlap::DEFAULT }
+    }
+
     /// What only Megatron-LM asks; the rest is Megatron-LM's default.
     fn megatron(&self) -> MegatronOptions {
         let blocks = self.nonzero(FieldId::RecomputeLayers);
@@ -247,6 +253,7 @@ impl Scenario {
                 moe_act: self.flag(FieldId::RecomputeExpertAct),
                 shared_experts: self.flag(FieldId::RecomputeShared),
             },
+            fused_attention: self.flag(FieldId::FusedAttention),
             moe_token_dispatcher: self.word(FieldId::TokenDispatcher),
             moe_load_percent: number::round_u64(self.decimal(FieldId::LoadImbalance).unwrap_or(1.0) * 100.0),
             moe_grouped_gemm: self.flag(FieldId::GroupedExperts),

@@ -77,6 +77,7 @@ mod planner {
 
 /// Commands and files that people start runs with.
 mod launch {
+    mod figures;
     mod fixtures;
     mod hostile;
     mod logs;

@@ -416,6 +416,8 @@ impl Made {
                 }
                 parts
             }
+            // Without quotes around it, a shell cuts the members of a list at their blanks, too.
+            Expanded::Words(words) if !in_quotes => words.iter().flat_map(|word| word.split_whitespace()).map(unquoted).collect(),
             Expanded::Words(words) => words,
         };
         for (index, part) in parts.into_iter().enumerate() {
