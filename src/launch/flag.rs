@@ -111,9 +111,12 @@ impl Flag {
         self.taking(Takes::Nothing)
     }
 
-    /// Whether it goes by that name.
+    /// Whether it goes by that name. A name that ends in `.*` stands for all keys inside that one.
     pub fn is_called(&self, name: &str) -> bool {
-        self.names.iter().any(|own| is_same_name(own, name))
+        self.names.iter().any(|own| match own.strip_suffix('*') {
+            Some(group) => name.get(..group.len()).is_some_and(|start| is_same_name(group, start)),
+            None => is_same_name(own, name),
+        })
     }
 }
 

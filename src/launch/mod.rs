@@ -16,6 +16,7 @@ mod model_names;
 pub mod notation;
 mod reading;
 mod report;
+mod shared;
 mod writing;
 
 pub use difference::{Change, difference};

@@ -177,6 +177,23 @@ impl<'a> Reading<'a> {
         self.stated.given.iter().rev().find(|given| names.iter().any(|name| is_same_name(name, &given.key)))
     }
 
+    /// The text that was pasted or dropped beside this one under that name, whatever its folder.
+    pub fn beside_named(&self, path: &str) -> Option<&'a Text<'a>> {
+        let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
+        self.beside.iter().copied().find(|text| !text.name.is_empty() && name(text.name) == name(path))
+    }
+
+    /// Flags that count as if they stood at the beginning of the text: a file of settings that a command names.
+    pub fn begin_with(&mut self, mut given: Vec<Given>) {
+        given.append(&mut self.stated.given);
+        self.stated.given = given;
+    }
+
+    /// The flags of the program that starts the processes.
+    pub fn launcher_flags(&self) -> &[Given] {
+        &self.stated.launcher
+    }
+
     /// The variable that is set for the program.
     pub fn environment(&self, name: &str) -> Option<&Given> {
         self.stated.environment.iter().rev().find(|given| given.key == name)
@@ -254,8 +271,8 @@ impl<'a> Reading<'a> {
         let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
         let parts = || Format::ALL.into_iter().filter(|format| format.role == Role::Part);
         let open = |text: &&Text<'_>| parts().find_map(|format| (format.open)(text).map(|stated| (format, stated)));
-        let named = self.beside.iter().find(|text| !text.name.is_empty() && name(text.name) == name(&wanted));
-        let opened = named.and_then(|text| open(text)).or_else(|| self.beside.iter().find_map(|text| open(text)));
+        let named = self.beside_named(&wanted);
+        let opened = named.and_then(|text| open(&text)).or_else(|| self.beside.iter().find_map(|text| open(text)));
         let Some((format, stated)) = opened else {
             self.tell(given, Way::Unknown, format!("Paste or drop {} beside the command, too.", name(&wanted)));
             return Ok(false);

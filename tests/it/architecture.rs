@@ -56,7 +56,7 @@ const NAMES_WITH_OTHER_MEANINGS: &[(&str, &[&str])] = &[
 ];
 
 /// The bibliography names programs as authors; commands and files have words of their own for what the lists hold.
-const MAY_NAME_MEMBERS: &[&str] = &["src/sources/", "src/launch/formats/"];
+const MAY_NAME_MEMBERS: &[&str] = &["src/sources/", "src/launch/formats/", "src/launch/shared/"];
 
 /// Crates with the only place that may name them.
 const CRATES: &[(&str, &[&str])] = &[

@@ -81,6 +81,7 @@ mod launch {
     mod hostile;
     mod notation;
     mod round_trip;
+    mod trainer;
 }
 
 /// Inputs, links and saved scenarios.

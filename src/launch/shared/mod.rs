@@ -1,0 +1,60 @@
+//! What several tools share: the arguments of Hugging Face's Trainer and of peft, files of DeepSpeed and FSDP, and what follows from them.
+
+pub mod adapters;
+pub mod fsdp;
+pub mod llamafactory_flags;
+pub mod objective;
+pub mod python;
+pub mod run;
+pub mod swift_flags;
+pub mod trainer;
+pub mod words;
+pub mod zero;
+
+use super::{Given, LaunchError, Reading};
+use crate::scenario::{FieldId, Scenario, Value};
+
+/// The whole number that an input has; 1 where it has none.
+pub fn whole(scenario: &Scenario, id: FieldId) -> u64 {
+    match scenario.get(id) {
+        Value::Integer(number) => number,
+        _ => 1,
+    }
+}
+
+/// The word of a choice.
+pub fn word(scenario: &Scenario, id: FieldId) -> &'static str {
+    match scenario.get(id) {
+        Value::Choice(word) => word,
+        _ => "",
+    }
+}
+
+/// Whether an input says yes.
+pub fn is_on(scenario: &Scenario, id: FieldId) -> bool {
+    scenario.get(id) == Value::Flag(true)
+}
+
+/// The error of a flag whose value is not one that it takes.
+pub fn wrong(given: &Given, why: String) -> LaunchError {
+    LaunchError::Value { flag: given.key.clone(), place: given.place, why }
+}
+
+/// The whole number of a flag; `None` where the text does not state the flag or its value.
+///
+/// # Errors
+/// [`LaunchError`] where it is no number.
+pub fn stated_whole(reading: &Reading<'_>, names: &[&str]) -> Result<Option<u64>, LaunchError> {
+    let stated = reading.stated(names).filter(|given| !given.is_unknown() && !given.value.is_null());
+    stated.map(|given| given.whole().map_err(|why| wrong(given, why))).transpose()
+}
+
+/// Whether the last of these flags says yes; `None` where the text does not state it.
+pub fn stated_on(reading: &Reading<'_>, names: &[&str]) -> Option<bool> {
+    reading.stated(names).and_then(Given::is_on)
+}
+
+/// Whether a flag says anything at all: neither nothing nor no.
+pub fn says_something(given: &Given) -> bool {
+    given.is_on() != Some(false) && !given.text().trim().is_empty()
+}
