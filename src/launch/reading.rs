@@ -183,6 +183,11 @@ impl<'a> Reading<'a> {
         self.beside.iter().copied().find(|text| !text.name.is_empty() && name(text.name) == name(path))
     }
 
+    /// Whether anything was pasted or dropped beside the text.
+    pub const fn has_beside(&self) -> bool {
+        !self.beside.is_empty()
+    }
+
     /// Flags that count as if they stood at the beginning of the text: a file of settings that a command names.
     pub fn begin_with(&mut self, mut given: Vec<Given>) {
         given.append(&mut self.stated.given);

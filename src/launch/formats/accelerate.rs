@@ -197,7 +197,12 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     if let Some(count) = stated_whole(reading, &["num_processes"])?
         && let Some(given) = reading.stated(&["num_processes"]).cloned()
     {
-        reading.read(&given, FieldId::Gpus, Value::Integer(count.clamp(1, 1_000_000)));
+        if kind == "NO" || kind == "FALSE" {
+            // `simple_launcher` starts one process, whatever the number.
+            reading.derive(&given, FieldId::Gpus, Value::Integer(1), "One process where the kind is NO.");
+        } else {
+            reading.read(&given, FieldId::Gpus, Value::Integer(count.clamp(1, 1_000_000)));
+        }
     }
     precision(reading);
     Ok(())
@@ -205,11 +210,13 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 
 /// FSDP: its version, and whether weights are given back behind forward.
 fn fsdp(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
-    let version = stated_whole(reading, &["fsdp_config.fsdp_version", "fsdp_version"])?.unwrap_or(1);
+    let version = stated_whole(reading, &["fsdp_config.fsdp_version", "fsdp_version"])?;
+    let how = if version.is_none() { "FSDP1 where no version is said." } else { "" };
+    let version = version.unwrap_or(1);
     let sharding = if version == 2 { "fsdp" } else { "fsdp1" };
     let about = reading.stated(&["fsdp_config.fsdp_version", "fsdp_version", "distributed_type", "use_fsdp"]).cloned();
     if let Some(given) = about {
-        reading.derive(&given, FieldId::Sharding, Value::Choice(sharding), "FSDP1 where no version is said.");
+        reading.derive(&given, FieldId::Sharding, Value::Choice(sharding), how);
     }
     let names = [
         "fsdp_config.fsdp_sharding_strategy",

@@ -3,7 +3,7 @@
 use super::{FormatSpec, Role};
 use crate::launch::report::Way;
 use crate::launch::shared::llamafactory_flags::QUIET;
-use crate::launch::shared::run::{Habits, Mixed, TRAINER, Weights, settle};
+use crate::launch::shared::run::{self, Habits, Mixed, TRAINER, Weights, settle};
 use crate::launch::shared::{adapters, is_on, objective, stated_on, stated_whole, trainer, whole, word, words};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing};
 use crate::scenario::{FieldId, Value};
@@ -168,7 +168,6 @@ fn begin(reading: &mut Reading<'_>) {
     reading.default("disable_gradient_checkpointing", FieldId::Recompute, Value::Choice("full"));
     reading.scenario.set(FieldId::LoraAlpha, Value::Decimal(16.0));
     reading.scenario.set(FieldId::Precision, Value::Choice("bf16-pure"));
-    reading.scenario.set(FieldId::FrozenTower, Value::Flag(true));
     adapters::default_targets(reading, &["all"]);
     let file = reading.stated(&[""]).filter(|given| given.text().ends_with(".yaml") || given.text().ends_with(".json")).cloned();
     let Some(given) = file else { return };
@@ -221,10 +220,11 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         let reference = !matches!(given.text().as_str(), "orpo" | "simpo");
         reading.derive(&given, FieldId::Reference, Value::Flag(reference), "");
     }
+    run::frozen_tower(reading, "freeze_vision_tower");
     settle(reading, &HABITS, None)?;
     let on = |name| reading.environment(name).and_then(Given::is_on);
     let launches = on("FORCE_TORCHRUN") == Some(true) || whole(&reading.scenario, FieldId::Gpus) > 1;
-    if launches && on("OPTIM_TORCH") != Some(false) {
+    if launches && reading.launcher_flags().is_empty() && on("OPTIM_TORCH") != Some(false) {
         let how = "llamafactory-cli sets expandable_segments for several processes.";
         reading.follows("OPTIM_TORCH", FieldId::ExpandableSegments, Value::Flag(true), how);
     }
@@ -287,6 +287,7 @@ fn write(writing: &mut Writing<'_>) -> String {
         }
     }
     write_method(writing);
+    words::tower(writing, "freeze_vision_tower");
     writing.table();
     let processes = [("FORCE_TORCHRUN", "1".to_owned()), ("NPROC_PER_NODE", gpus.to_string())];
     let mut environment = processes.to_vec();

@@ -2,7 +2,7 @@
 
 use super::{FormatSpec, Role};
 use crate::launch::report::Way;
-use crate::launch::shared::run::{Habits, Mixed, Weights, settle};
+use crate::launch::shared::run::{self, Habits, Mixed, Weights, settle};
 use crate::launch::shared::swift_flags::FURTHER;
 use crate::launch::shared::{adapters, is_on, objective, stated_on, stated_whole, trainer, whole, word, words};
 use crate::launch::{Flag, Given, LaunchError, Place, Reading, Stated, Takes, Text, Writing};
@@ -102,7 +102,9 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
         let kind = if kind == "rlhf" { "dpo" } else { kind };
         let place = first.map_or(Place { line: 1, column: 1 }, |word| word.place);
         let mut stated = run.stated(skip, FORMAT.flags);
-        stated.given.insert(0, Given::new("command", kind.to_owned(), place));
+        if stated.given.iter().all(|given| given.key != "rlhf_type") {
+            stated.given.insert(0, Given::new("command", kind.to_owned(), place));
+        }
         Some(stated)
     });
     let calls = || {
@@ -124,7 +126,6 @@ fn begin(reading: &mut Reading<'_>) {
     reading.scenario.set(FieldId::GlobalBatchSize, Value::Integer(16));
     reading.scenario.set(FieldId::Precision, Value::Choice("bf16-pure"));
     reading.scenario.set(FieldId::Autocast, Value::Flag(true));
-    reading.scenario.set(FieldId::FrozenTower, Value::Flag(true));
     reading.scenario.set(FieldId::DoubleQuant, Value::Flag(true));
     adapters::default_targets(reading, &["all-linear"]);
 }
@@ -151,6 +152,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     {
         reading.follows("max_length", FieldId::SeqLength, Value::Integer(most.max(1)), "As long as the model allows.");
     }
+    run::frozen_tower(reading, "freeze_vit");
     objective::answers(reading, 512)?;
     let gpus = gpus(reading)?;
     settle(reading, &HABITS, Some(gpus))?;
@@ -222,6 +224,7 @@ fn write(writing: &mut Writing<'_>) -> String {
         words::mixed(writing, mixed);
     }
     write_tuner(writing);
+    words::tower(writing, "freeze_vit");
     writing.table();
     let flags = words::with_list(&writing.as_flags(), "target_modules");
     let environment = words::environment(writing, &[("NPROC_PER_NODE", gpus.to_string())]);

@@ -129,6 +129,8 @@ const FLAGS: &[Flag] = &[
     Flag::no_effect(&[
         "dataset_text_field",
         "dataset_kwargs",
+        "dataset_kwargs.*",
+        "use_flash_attention_2",
         "dataset_num_proc",
         "preprocessing_num_workers",
         "shuffle_dataset",
@@ -351,7 +353,8 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     objective::answers(reading, 512)?;
     let gpus = stated_whole(reading, &["num_processes"])?;
     settle(reading, &HABITS, gpus)?;
-    if matches!(word(&reading.scenario, FieldId::Rollout), "colocated" | "sleeping") {
+    let generates = word(&reading.scenario, FieldId::Objective) == "grpo";
+    if generates && word(&reading.scenario, FieldId::Rollout) != "apart" {
         let all = whole(&reading.scenario, FieldId::GlobalBatchSize) / whole(&reading.scenario, FieldId::Gpus).max(1);
         let how = "The answers of a step on one GPU.";
         reading.follows("num_generations", FieldId::RolloutSequences, Value::Integer(all.max(1)), how);

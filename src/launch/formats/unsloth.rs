@@ -63,6 +63,7 @@ const FLAGS: &[Flag] = &[
         Ok(())
     }),
     Flag::together(&["load_in_4bit", "load_in_8bit", "load_in_16bit", "full_finetuning", "dtype", "model_object", "use_peft"]),
+    Flag::words(&["attn_implementation"], FieldId::Attention, trainer::ATTENTION),
     Flag::by(&["use_gradient_checkpointing"], checkpointing),
     Flag::sets(&["r"], FieldId::Rank),
     Flag::sets(&["lora_alpha"], FieldId::LoraAlpha),

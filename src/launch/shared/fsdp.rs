@@ -21,7 +21,7 @@ pub fn of_run(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let mut keys = vec![Given::new("distributed_type", "FSDP", given.place)];
     // The Trainer takes FSDP2 where no version is said (`_process_fsdp_args`).
     keys.push(Given::new("fsdp_config.fsdp_version", 2, given.place));
-    for option in given.list() {
+    for option in given.text().split([' ', ',']).filter(|option| !option.is_empty()) {
         let (key, value) = match option.to_ascii_lowercase().as_str() {
             "full_shard" | "true" | "fsdp2" => ("fsdp_config.fsdp_reshard_after_forward", "true"),
             "shard_grad_op" => ("fsdp_config.fsdp_reshard_after_forward", "false"),

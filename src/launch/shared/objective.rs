@@ -30,7 +30,9 @@ pub fn take(reading: &mut Reading<'_>, given: &Given, kind: &str) {
         return reading.not_modelled(given, "This kind of training is not modelled: it is counted as training on examples.");
     };
     reading.read(given, FieldId::Objective, Value::Choice(objective));
-    reading.scenario.set(FieldId::Reference, Value::Flag(*reference));
+    if matches!(*objective, "dpo" | "ppo" | "grpo") {
+        reading.scenario.set(FieldId::Reference, Value::Flag(*reference));
+    }
     if !why.is_empty() {
         reading.not_modelled(given, why);
     }

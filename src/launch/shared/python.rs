@@ -29,8 +29,14 @@ pub fn stated(text: &Text<'_>, configs: &[&str]) -> Option<Stated> {
     calls.iter().find(|call| configs.contains(&last(call)))?;
     let is_setting = |call: &&Call| configs.contains(&last(call)) || last(call) == "get_peft_model";
     let mut given: Vec<Given> = trained(calls, is_setting).into_iter().flat_map(of_model).collect();
+    let mut seen: Vec<&str> = Vec::new();
     for call in calls {
         let name = last(call);
+        // A script that trains again, later, is the first of its runs.
+        if seen.contains(&name) && name != "from_pretrained" {
+            continue;
+        }
+        seen.push(name);
         if name.ends_with("Trainer") {
             given.extend(of_trainer(call));
         } else if configs.contains(&name) || matches!(name, "LoraConfig" | "BitsAndBytesConfig" | "get_peft_model") {

@@ -107,6 +107,14 @@ pub fn settle(reading: &mut Reading<'_>, habits: &Habits, gpus: Option<u64>) -> 
     evaluation(reading, habits)
 }
 
+/// A vision tower that does not learn unless that flag says so; a model without one has none to freeze.
+pub fn frozen_tower(reading: &mut Reading<'_>, flag: &str) {
+    let counts = reading.scenario.counting_fields().any(|field| field.id == FieldId::FrozenTower);
+    if counts && reading.stated(&[flag]).is_none() {
+        reading.default(flag, FieldId::FrozenTower, Value::Flag(true));
+    }
+}
+
 /// The file or the flags of `accelerate launch`. Returns whether there are any.
 fn accelerate(reading: &mut Reading<'_>) -> Result<bool, LaunchError> {
     const ITS_OWN: [&str; 6] = ["use_deepspeed", "use_fsdp", "zero_stage", "mixed_precision", "num_processes", "fsdp_version"];

@@ -99,6 +99,14 @@ pub fn mixed(writing: &mut Writing<'_>, mixed: Mixed) {
     }
 }
 
+/// Says by that flag that a vision tower learns, where the tool freezes it.
+pub fn tower(writing: &mut Writing<'_>, key: &str) {
+    if writing.scenario.counting_fields().any(|field| field.id == FieldId::FrozenTower) {
+        let frozen = is_on(writing.scenario, FieldId::FrozenTower);
+        writing.say(key, Some(frozen.to_string()), &[FieldId::FrozenTower]);
+    }
+}
+
 /// Variables before a command: the allocator's, and further ones.
 pub fn environment(writing: &mut Writing<'_>, further: &[(&str, String)]) -> String {
     let grows = is_on(writing.scenario, FieldId::ExpandableSegments);

@@ -53,6 +53,9 @@ pub fn of_run(reading: &mut Reading<'_>) -> Result<bool, LaunchError> {
     let Some(given) = reading.stated(&["deepspeed"]).filter(|given| says_something(given)).cloned() else {
         return Ok(false);
     };
+    if given.is_unknown() && !reading.has_beside() {
+        return Ok(true);
+    }
     let name = given.text();
     let base = name.rsplit(['/', '\\']).next().unwrap_or(&name);
     let brought = BROUGHT_ALONG.iter().find(|(own, _)| *own == base && reading.beside_named(&name).is_none());

@@ -103,7 +103,12 @@ fn sharding_formats_and_adapters_are_written_and_read_back() {
     ];
     for key in ["trl", "swift", "llamafactory", "hf_trainer"] {
         let format = Format::named(key).expect("a format");
-        let start = scenario(&write(&Scenario::default(), format).text);
+        let start = scenario(match key {
+            "trl" => "trl sft --model_name_or_path meta-llama/Meta-Llama-3-8B",
+            "swift" => "swift sft --model meta-llama/Meta-Llama-3-8B --max_length 2048",
+            "llamafactory" => "llamafactory-cli train --model_name_or_path meta-llama/Meta-Llama-3-8B --stage sft --bf16 true",
+            _ => "python run_clm.py --model_name_or_path meta-llama/Meta-Llama-3-8B --output_dir o --num_train_epochs 1 --bf16",
+        });
         for (name, change) in &changes {
             let mut changed = start.clone();
             for (id, value) in *change {
