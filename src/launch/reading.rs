@@ -153,7 +153,7 @@ impl<'a> Reading<'a> {
             flag: flag.to_owned(),
             value: show(id, &value),
             way: Way::Derived,
-            note: format!("{}: {}. {how}", field(id).label, show(id, &value)),
+            note: format!("{}: {}. {how}", field(id).label, show(id, &value)).trim_end().to_owned(),
             place: None,
         };
         self.scenario.set(id, value);

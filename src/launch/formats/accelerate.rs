@@ -100,11 +100,11 @@ const FLAGS: &[Flag] = &[
     Flag::no_effect(&["fsdp_config.fsdp_sync_module_states", "fsdp_sync_module_states", "fsdp_config.fsdp_state_dict_type"]),
     Flag::no_effect(&["fsdp_state_dict_type", "fsdp_config.fsdp_xla_fsdp_grad_ckpt"]),
     Flag::not_modelled(
-        &["megatron_lm_config.*", "use_megatron_lm"],
+        &["megatron_lm_config.*", "megatron_lm_*", "use_megatron_lm"],
         "Megatron-LM through accelerate is not modelled: paste its own command.",
     ),
     Flag::not_modelled(
-        &["parallelism_config.*", "use_parallelism_config"],
+        &["parallelism_config.*", "parallelism_config_*", "use_parallelism_config"],
         "Tensor, context and sequence parallel of accelerate.",
     ),
     Flag::not_modelled(&["fp8_config.*", "fp8_backend", "fp8_format"], "Products in 8 bits through accelerate are not modelled."),
@@ -119,6 +119,9 @@ const FLAGS: &[Flag] = &[
     ),
     Flag::not_modelled_unless(&["use_cpu", "cpu", "tpu"], &["false"], "Nothing then runs on a GPU.").taking(Takes::Nothing),
     Flag::no_effect(&["dynamo_config.*", "dynamo_mode", "dynamo_use_fullgraph", "dynamo_use_dynamic", "downcast_bf16", "debug"]),
+    Flag::no_effect(&["fp8_config", "fp8_*", "deepspeed_config", "fsdp_config", "parallelism_config", "megatron_lm_config"]),
+    Flag::no_effect(&["mpirun_config", "dynamo_config", "dynamo_use_regional_compilation", "tee", "mpirun_hostfile", "vm"]),
+    Flag::no_effect(&["tpu_cluster", "no_tpu_cluster", "aws_access_key_id", "aws_secret_access_key", "help", "h"]),
     // Where processes run, and how they find each other.
     Flag::no_effect(&["compute_environment", "machine_rank", "main_process_ip", "main_process_port", "main_training_function"]),
     Flag::no_effect(&[

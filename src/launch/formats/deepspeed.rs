@@ -141,6 +141,15 @@ const FLAGS: &[Flag] = &[
         "fp16",
         "bf16",
     ]),
+    Flag::no_effect(&[
+        "optimizer",
+        "scheduler",
+        "ddp_bf16",
+        "keep_in_fp32_modules",
+        "checkpoint",
+        "load_universal",
+        "torch_autocast",
+    ]),
     // Logs, checks, checkpoints, autotuning, input and output.
     Flag::no_effect(&["steps_per_print", "wall_clock_breakdown", "memory_breakdown", "dump_state", "verbose", "prettify"]),
     Flag::no_effect(&[

@@ -224,6 +224,8 @@ const FLAGS: &[Flag] = &[
         "vllm_server_port",
     ]),
     Flag::no_effect(&["vllm_server_timeout", "vllm_group_port", "vllm_max_model_length", "max_tool_calling_iterations"]),
+    Flag::not_modelled(&["teacher_model_name_or_path", "teacher_model_init_kwargs"], "The teacher's weights come on top."),
+    Flag::no_effect(&["normalize_advantages", "reward_clip_range", "teacher_model_revision"]),
     Flag::no_effect(&["reward_funcs", "reward_model_name_or_path"]).taking(Takes::Many),
     Flag::no_effect(&[
         "log_completions",

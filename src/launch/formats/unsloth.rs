@@ -105,6 +105,28 @@ const FLAGS: &[Flag] = &[
     ]),
     Flag::no_effect(&["epsilon", "epsilon_high", "delta", "mask_truncated_completions", "loss_weights", "log_completions"]),
     Flag::no_effect(&["bnb_4bit_use_double_quant", "bnb_4bit_quant_type", "bnb_4bit_compute_dtype"]),
+    Flag::not_modelled_unless(
+        &["offload_embedding", "float32_mixed_precision", "float8_kv_cache"],
+        &["false", "null"],
+        "It is not counted.",
+    ),
+    Flag::not_modelled_unless(&["resize_model_vocab"], &["null"], "A larger vocabulary is not counted."),
+    Flag::not_modelled_unless(&["finetune_audio_layers", "return_logits"], &["false"], "It takes memory that is not counted."),
+    Flag::not_modelled_unless(
+        &["device_map", "device_map_planner_kwargs"],
+        &["sequential", "null"],
+        "Weights over several GPUs.",
+    ),
+    Flag::no_effect(&[
+        "token",
+        "rope_scaling",
+        "fix_tokenizer",
+        "trust_remote_code",
+        "use_exact_model_name",
+        "disable_log_stats",
+    ]),
+    Flag::no_effect(&["text_only", "on_model_resolved", "fullgraph", "auto_model", "whisper_language", "whisper_task"]),
+    Flag::no_effect(&["unsloth_force_compile", "model", "tokenizer"]),
 ];
 
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
@@ -234,7 +256,8 @@ fn finished(writing: &Writing<'_>, loads: &str, adapted: &str, method: &str) -> 
         if OF_ADAPTERS.contains(&item.key.as_str()) { &mut adapters } else { &mut config }
             .push_str(&line(&item.key, &item.value));
     }
-    let peft = if method == "full" {
+    // Where everything learns, `get_peft_model` does nothing.
+    let peft = if method == "full" && adapters.is_empty() {
         String::new()
     } else {
         format!("model = FastLanguageModel.get_peft_model(\n    model,\n{adapters})\n")

@@ -260,6 +260,8 @@ pub const FURTHER: &[Flag] = &[
         "ref_model_revision",
         "label_smoothing",
     ]),
+    Flag::not_modelled_unless(&["reference_free"], &["false"], "The copy of the model is counted.").taking(Takes::Optional),
+    Flag::no_effect(&["ref_adapter_name"]),
     Flag::no_effect(&["rpo_alpha", "ld_alpha", "discopop_tau", "loss_weights", "cpo_alpha", "simpo_gamma", "desirable_weight"]),
     Flag::no_effect(&["undesirable_weight", "center_rewards_coefficient", "sft_alpha", "lmbda", "seq_kd", "gkd_logits_topk"]),
     Flag::no_effect(&["epsilon", "epsilon_high", "delta", "cosine_*", "repetition_n_grams", "repetition_max_penalty", "chord_*"]),
