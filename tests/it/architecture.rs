@@ -214,7 +214,7 @@ fn only_their_rooms_know_the_browser_and_the_chart_library() {
 
 /// Folders of which each file is a member of a list whose keys are words of their own, with files that may hold such a key as data: the
 /// tables of documents.
-const LISTS_WITH_KEYS: &[(&str, &[&str])] = &[("src/optimizers", &["src/methods/"])];
+const LISTS_WITH_KEYS: &[(&str, &[&str])] = &[("src/optimizers", &["src/methods/", "src/launch/formats/", "src/launch/shared/"])];
 
 /// The names of a list's members: the files of its folder.
 fn members(folder: &str) -> BTreeSet<String> {
