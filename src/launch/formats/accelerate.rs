@@ -31,10 +31,12 @@ const FLAGS: &[Flag] = &[
     Flag::together(&["deepspeed_config.zero_stage", "zero_stage"]),
     Flag::together(&["deepspeed_config.deepspeed_config_file", "deepspeed_config_file"]),
     Flag::by(&["deepspeed_config.offload_optimizer_device", "offload_optimizer_device"], |reading, given| {
-        host(reading, given, FieldId::OffloadOptimizer)
+        host(reading, given, FieldId::OffloadOptimizer);
+        Ok(())
     }),
     Flag::by(&["deepspeed_config.offload_param_device", "offload_param_device"], |reading, given| {
-        host(reading, given, FieldId::OffloadParameters)
+        host(reading, given, FieldId::OffloadParameters);
+        Ok(())
     }),
     Flag::no_effect(&["deepspeed_config.gradient_accumulation_steps", "deepspeed_config.gradient_clipping", "gradient_clipping"]),
     Flag::no_effect(&["deepspeed_config.zero3_init_flag", "zero3_init_flag", "deepspeed_config.zero3_save_16bit_model"]),
@@ -54,7 +56,10 @@ const FLAGS: &[Flag] = &[
     Flag::together(&["fsdp_config.fsdp_version", "fsdp_version"]),
     Flag::together(&["fsdp_config.fsdp_sharding_strategy", "fsdp_sharding_strategy"]),
     Flag::together(&["fsdp_config.fsdp_reshard_after_forward", "fsdp_reshard_after_forward"]),
-    Flag::by(&["fsdp_config.fsdp_auto_wrap_policy", "fsdp_auto_wrap_policy"], wraps),
+    Flag::by(&["fsdp_config.fsdp_auto_wrap_policy", "fsdp_auto_wrap_policy"], |reading, given| {
+        wraps(reading, given);
+        Ok(())
+    }),
     Flag::by(&["fsdp_config.fsdp_offload_params", "fsdp_offload_params"], |reading, given| {
         let on = given.is_on().ok_or_else(|| format!("takes true or false, not “{}”", given.text()))?;
         reading.read(given, FieldId::OffloadParameters, Value::Flag(on));
@@ -159,7 +164,7 @@ fn begin(reading: &mut Reading<'_>) {
     reading.scenario.set(FieldId::Replicas, Value::Integer(1));
 }
 
-fn host(reading: &mut Reading<'_>, given: &Given, id: FieldId) -> Result<(), String> {
+fn host(reading: &mut Reading<'_>, given: &Given, id: FieldId) {
     match given.text().as_str() {
         "cpu" => reading.read(given, id, Value::Flag(true)),
         "none" | "" => reading.read(given, id, Value::Flag(false)),
@@ -168,16 +173,14 @@ fn host(reading: &mut Reading<'_>, given: &Given, id: FieldId) -> Result<(), Str
             reading.not_modelled(given, "Counted as if it waited in host memory: what a disk adds in time is not known.");
         }
     }
-    Ok(())
 }
 
-fn wraps(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
+fn wraps(reading: &mut Reading<'_>, given: &Given) {
     match given.text().to_ascii_uppercase().as_str() {
         "TRANSFORMER_BASED_WRAP" => reading.read(given, FieldId::WrapsBlocks, Value::Flag(true)),
         "NO_WRAP" => reading.read(given, FieldId::WrapsBlocks, Value::Flag(false)),
         _ => reading.not_modelled(given, "Units by their size are not modelled: each block is counted as one."),
     }
-    Ok(())
 }
 
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
@@ -302,32 +305,33 @@ fn write(writing: &mut Writing<'_>) -> String {
         _ => None,
     };
     writing.is_said(&[FieldId::Gpus, FieldId::Sharding]);
-    let mut text = format!("compute_environment: LOCAL_MACHINE\ndistributed_type: {kind}\n");
+    let mut parts = vec![format!("compute_environment: LOCAL_MACHINE\ndistributed_type: {kind}\n")];
     let on = |id| is_on(scenario, id);
     let device = |id| if on(id) { "cpu" } else { "none" };
     if kind == "FSDP" {
-        text += &format!(
+        parts.push(format!(
             "fsdp_config:\n  fsdp_auto_wrap_policy: {}\n  fsdp_offload_params: {}\n  fsdp_reshard_after_forward: {}\n  \
              fsdp_version: {}\n",
             if on(FieldId::WrapsBlocks) { "TRANSFORMER_BASED_WRAP" } else { "NO_WRAP" },
             on(FieldId::OffloadParameters),
             on(FieldId::ReshardAfterForward),
             if sharding == "fsdp" { 2 } else { 1 }
-        );
+        ));
         let said = [FieldId::WrapsBlocks, FieldId::ReshardAfterForward, FieldId::OffloadParameters, FieldId::OffloadOptimizer];
         writing.is_said(&said);
     }
     if kind == "DEEPSPEED" {
-        text += &format!(
+        parts.push(format!(
             "deepspeed_config:\n  offload_optimizer_device: {}\n  offload_param_device: {}\n  zero_stage: {sharding}\n",
             device(FieldId::OffloadOptimizer),
             device(FieldId::OffloadParameters)
-        );
+        ));
         writing.is_said(&[FieldId::OffloadOptimizer, FieldId::OffloadParameters]);
     }
     if let Some(mixed) = mixed {
-        text += &format!("mixed_precision: {mixed}\n");
+        parts.push(format!("mixed_precision: {mixed}\n"));
         writing.is_said(&[FieldId::Precision, FieldId::ReduceInFp32]);
     }
-    text + &format!("num_machines: 1\nnum_processes: {gpus}\n")
+    parts.push(format!("num_machines: 1\nnum_processes: {gpus}\n"));
+    parts.concat()
 }

@@ -52,8 +52,14 @@ const FLAGS: &[Flag] = &[
     }),
     Flag::switch(&["zero_optimization.contiguous_gradients"], FieldId::ContiguousGradients),
     Flag::switch(&["zero_optimization.reduce_scatter"], FieldId::ReduceScatter),
-    Flag::by(&["zero_optimization.offload_optimizer.device"], |reading, given| host(reading, given, FieldId::OffloadOptimizer)),
-    Flag::by(&["zero_optimization.offload_param.device"], |reading, given| host(reading, given, FieldId::OffloadParameters)),
+    Flag::by(&["zero_optimization.offload_optimizer.device"], |reading, given| {
+        host(reading, given, FieldId::OffloadOptimizer);
+        Ok(())
+    }),
+    Flag::by(&["zero_optimization.offload_param.device"], |reading, given| {
+        host(reading, given, FieldId::OffloadParameters);
+        Ok(())
+    }),
     Flag::switch(&["zero_optimization.cpu_offload"], FieldId::OffloadOptimizer),
     Flag::switch(&["zero_optimization.cpu_offload_params", "zero_optimization.cpu_offload_param"], FieldId::OffloadParameters),
     Flag::not_modelled_unless(
@@ -112,7 +118,10 @@ const FLAGS: &[Flag] = &[
     Flag::by(&["train_micro_batch_size_per_gpu"], |reading, given| batch(reading, given, FieldId::MicroBatchSize)),
     Flag::by(&["train_batch_size"], |reading, given| batch(reading, given, FieldId::GlobalBatchSize)),
     Flag::no_effect(&["gradient_accumulation_steps"]),
-    Flag::by(&["optimizer.type"], optimizer),
+    Flag::by(&["optimizer.type"], |reading, given| {
+        optimizer(reading, given);
+        Ok(())
+    }),
     Flag::no_effect(&["optimizer.*", "scheduler.*"]),
     Flag::not_modelled(&["tensor_parallel.*", "tensor_parallel", "inference"], "DeepSpeed's tensor parallel is not modelled."),
     Flag::not_modelled_unless(
@@ -205,7 +214,7 @@ fn elements(reading: &mut Reading<'_>, given: &Given, id: FieldId, auto: fn(u64)
     Ok(())
 }
 
-fn host(reading: &mut Reading<'_>, given: &Given, id: FieldId) -> Result<(), String> {
+fn host(reading: &mut Reading<'_>, given: &Given, id: FieldId) {
     match given.text().as_str() {
         "cpu" => reading.read(given, id, Value::Flag(true)),
         "none" | "" => reading.read(given, id, Value::Flag(false)),
@@ -214,7 +223,6 @@ fn host(reading: &mut Reading<'_>, given: &Given, id: FieldId) -> Result<(), Str
             reading.not_modelled(given, "Counted as if it waited in host memory: what a disk adds in time is not known.");
         }
     }
-    Ok(())
 }
 
 /// Number formats, where the file states them; with `auto` the Trainer does.
@@ -239,18 +247,17 @@ fn batch(reading: &mut Reading<'_>, given: &Given, id: FieldId) -> Result<(), St
 }
 
 /// DeepSpeed's own optimizers are kernels without temporaries, on the GPU and on the host.
-fn optimizer(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
+fn optimizer(reading: &mut Reading<'_>, given: &Given) {
     let (optimizer, step) = match given.text().to_ascii_lowercase().as_str() {
         "adam" | "adamw" => ("adamw", "fused"),
         "sgd" => ("sgd", "foreach"),
         _ => {
             reading.not_modelled(given, "This optimizer is not modelled: AdamW's states are counted.");
-            return Ok(());
+            return;
         }
     };
     reading.read(given, FieldId::Optimizer, Value::Choice(optimizer));
     reading.scenario.set(FieldId::OptimizerImplementation, Value::Choice(step));
-    Ok(())
 }
 
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {

@@ -46,8 +46,8 @@ const FLAGS: &[Flag] = &[
     Flag::sets(&["lora_rank"], FieldId::Rank),
     Flag::sets(&["lora_alpha"], FieldId::LoraAlpha),
     Flag::sets(&["lora_dropout"], FieldId::LoraDropout),
-    Flag::by(&["lora_target"], adapters::targets),
-    Flag::by(&["additional_target"], adapters::saved),
+    Flag::by(&["lora_target"], adapters::TARGETS),
+    Flag::by(&["additional_target"], adapters::SAVED),
     Flag::switch(&["double_quantization"], FieldId::DoubleQuant),
     Flag::not_modelled_unless(
         &["quantization_method"],

@@ -68,8 +68,8 @@ const FLAGS: &[Flag] = &[
     Flag::sets(&["r"], FieldId::Rank),
     Flag::sets(&["lora_alpha"], FieldId::LoraAlpha),
     Flag::sets(&["lora_dropout"], FieldId::LoraDropout),
-    Flag::by(&["target_modules"], adapters::targets),
-    Flag::by(&["modules_to_save"], adapters::saved),
+    Flag::by(&["target_modules"], adapters::TARGETS),
+    Flag::by(&["modules_to_save"], adapters::SAVED),
     Flag::switch(&["packing"], FieldId::Packing),
     Flag::together(&["max_prompt_length", "max_completion_length", "use_vllm", "vllm_mode", "beta", "max_length"]),
     Flag::not_modelled_unless(&["load_in_fp8"], &["false"], "Weights of 8 bits under adapters are not modelled."),
@@ -200,10 +200,15 @@ fn write(writing: &mut Writing<'_>) -> String {
     if word(scenario, FieldId::Objective) == "sft" {
         writing.is_said(&[FieldId::Objective]);
     }
-    let mut loads = format!("    model_name = \"{model}\",\n    max_seq_length = {},\n", whole(scenario, FieldId::SeqLength));
+    let mut loads =
+        vec![format!("    model_name = \"{model}\",\n    max_seq_length = {},\n", whole(scenario, FieldId::SeqLength))];
     writing.is_said(&[FieldId::SeqLength]);
     let python = |on: bool| if on { "True" } else { "False" };
-    loads += &format!("    load_in_4bit = {},\n    full_finetuning = {},\n", python(method == "qlora"), python(method == "full"));
+    loads.push(format!(
+        "    load_in_4bit = {},\n    full_finetuning = {},\n",
+        python(method == "qlora"),
+        python(method == "full")
+    ));
     if matches!(method, "qlora" | "lora" | "full") {
         writing.is_said(&[FieldId::Method]);
     }
@@ -214,7 +219,7 @@ fn write(writing: &mut Writing<'_>) -> String {
         _ => None,
     };
     if let Some(recompute) = recompute {
-        loads += &format!("    use_gradient_checkpointing = {recompute},\n");
+        loads.push(format!("    use_gradient_checkpointing = {recompute},\n"));
         writing.is_said(&[FieldId::Recompute, FieldId::OffloadActivations]);
     }
     if words::formats(writing, &[(Weights::Short, Mixed::Bf16)]).is_some() {
@@ -224,17 +229,17 @@ fn write(writing: &mut Writing<'_>) -> String {
         writing.is_said(&[FieldId::Loss]);
     }
     words::say(writing, &HABITS, false);
-    let mut adapted = String::new();
+    let mut adapted = Vec::new();
     if method != "full" {
         let before = writing.items.len();
         adapters::say(writing, "target_modules", "modules_to_save", ",");
         for item in writing.items.drain(before..) {
             let names: Vec<String> = item.value.unwrap_or_default().split(',').map(|name| format!("\"{name}\"")).collect();
-            adapted += &format!("    {} = [{}],\n", item.key, names.join(", "));
+            adapted.push(format!("    {} = [{}],\n", item.key, names.join(", ")));
         }
     }
     writing.table();
-    finished(writing, &loads, &adapted, method)
+    finished(writing, &loads.concat(), &adapted.concat(), method)
 }
 
 /// The script, put together.

@@ -60,13 +60,24 @@ pub const FURTHER: &[Flag] = &[
     Flag::not_modelled(&["ensure_weight_tying"], "A head and an embedding that learn as one are counted as two."),
 ];
 
+/// How a flag of a table is read.
+type Reads = fn(&mut Reading<'_>, &Given) -> Result<(), String>;
+
 /// Reads the names of layers with adapters.
-///
-/// # Errors
-/// None.
-pub fn targets(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
+pub const TARGETS: Reads = |reading, given| {
+    targets(reading, given);
+    Ok(())
+};
+
+/// Reads whole layers that learn beside adapters.
+pub const SAVED: Reads = |reading, given| {
+    saved(reading, given);
+    Ok(())
+};
+
+fn targets(reading: &mut Reading<'_>, given: &Given) {
     if given.value.is_null() {
-        return Ok(());
+        return;
     }
     let mut unknown = Vec::new();
     let mut chosen = Vec::new();
@@ -82,7 +93,6 @@ pub fn targets(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     } else {
         reading.not_modelled(given, &format!("No layer is known here by {}.", unknown.join(", ")));
     }
-    Ok(())
 }
 
 /// Takes the layers that a tool gives adapters where nothing is said.
@@ -119,11 +129,7 @@ fn inputs_of(name: &str) -> Option<&'static [FieldId]> {
     })
 }
 
-/// Reads whole layers that learn beside adapters.
-///
-/// # Errors
-/// None.
-pub fn saved(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
+fn saved(reading: &mut Reading<'_>, given: &Given) {
     for name in given.list() {
         match name.as_str() {
             "embed_tokens" => reading.read(given, FieldId::SaveEmbedding, Value::Flag(true)),
@@ -131,7 +137,6 @@ pub fn saved(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
             _ => reading.not_modelled(given, "Of whole layers beside adapters, embed_tokens and lm_head are modelled."),
         }
     }
-    Ok(())
 }
 
 /// The kind of a run's adapters by three questions; the flag that decides stands in the report.

@@ -31,7 +31,7 @@ pub fn of_run(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         };
         keys.push(Given::new(key, value, given.place));
     }
-    let own = if given.text() == "fsdp2" { Some(SWIFT.to_owned()) } else { None };
+    let own = if given.text() == "fsdp2" { Some(SWIFT) } else { None };
     keys.extend(settings(reading, own)?);
     if let Some(format) = Format::named("accelerate") {
         reading.tell(&given, Way::Read, "Read below in accelerate's words.".to_owned());
@@ -41,10 +41,10 @@ pub fn of_run(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 }
 
 /// The keys of `fsdp_config` in accelerate's words.
-fn settings(reading: &mut Reading<'_>, own: Option<String>) -> Result<Vec<Given>, LaunchError> {
+fn settings(reading: &mut Reading<'_>, own: Option<&str>) -> Result<Vec<Given>, LaunchError> {
     let stated = reading.stated(&["fsdp_config"]).filter(|given| says_something(given)).cloned();
     let keys = match (own, stated) {
-        (Some(text), _) => Text::new("", &text).keys().cloned().transpose()?.unwrap_or_default(),
+        (Some(text), _) => Text::new("", text).keys().cloned().transpose()?.unwrap_or_default(),
         (None, Some(given)) if given.value.is_object() => keys_inside(&given),
         (None, Some(given)) if given.text().trim_start().starts_with('{') => {
             Text::new("", &given.text()).keys().cloned().transpose()?.unwrap_or_default()

@@ -71,9 +71,8 @@ pub const fn precision(weights: Weights, mixed: Mixed, shares: Shares, full: boo
     match (shares, mixed, weights) {
         (Shares::Zero, Mixed::Bf16, _) => ("bf16", false),
         (Shares::Zero, Mixed::Fp16, _) => ("fp16", false),
-        (Shares::Zero, Mixed::No, _) => ("fp32", false),
         (Shares::Fsdp, Mixed::Bf16 | Mixed::Fp16, _) if full => ("fsdp-mixed", false),
-        (_, Mixed::No, Weights::Full) => ("fp32", false),
+        (Shares::Zero, Mixed::No, _) | (_, Mixed::No, Weights::Full) => ("fp32", false),
         (_, Mixed::No, Weights::LearnInFull) if full => ("fp32", false),
         (_, Mixed::No, _) => ("bf16-pure", false),
         (_, _, Weights::Full) => ("amp-bf16", true),

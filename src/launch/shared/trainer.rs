@@ -38,7 +38,10 @@ pub const ATTENTION: &[(&str, &str)] = &[
 pub const TRAINER: &[Flag] = &[
     Flag::sets(&["per_device_train_batch_size", "per_gpu_train_batch_size"], FieldId::MicroBatchSize),
     Flag::together(&["gradient_accumulation_steps"]),
-    Flag::by(&["optim"], optim),
+    Flag::by(&["optim"], |reading, given| {
+        optim(reading, given);
+        Ok(())
+    }),
     Flag::together(&["bf16"]).taking(Takes::Optional),
     Flag::together(&["fp16"]).taking(Takes::Optional),
     Flag::by(&["gradient_checkpointing", "activation_checkpointing"], checkpointing).taking(Takes::Optional),
@@ -180,17 +183,16 @@ pub fn begin(reading: &mut Reading<'_>) {
     reading.scenario.set(FieldId::Method, Value::Choice("full"));
 }
 
-fn optim(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
+fn optim(reading: &mut Reading<'_>, given: &Given) {
     let name = given.text();
     let name = name.rsplit("OptimizerNames.").next().unwrap_or(&name).to_ascii_lowercase();
     let Some((_, optimizer, step, paged, why)) = OPTIMIZERS.iter().find(|(own, ..)| *own == name) else {
         reading.not_modelled(given, "This optimizer is not modelled: AdamW's states are counted.");
-        return Ok(());
+        return;
     };
     reading.derive(given, FieldId::Optimizer, Value::Choice(optimizer), why);
     reading.derive(given, FieldId::OptimizerImplementation, Value::Choice(step), "");
     reading.scenario.set(FieldId::PagedOptimizer, Value::Flag(*paged));
-    Ok(())
 }
 
 /// The Trainer's name for an optimizer with its step; `None` where it has none.
