@@ -114,7 +114,7 @@ impl Flag {
         self.taking(Takes::Nothing)
     }
 
-    /// Whether it goes by that name.
+    /// Whether it goes by that name. A name that ends in `.*` stands for all keys inside that one.
     pub fn is_called(&self, name: &str) -> bool {
         self.names.iter().any(|own| match own.strip_suffix('*') {
             Some(outer) => name.get(..outer.len()).is_some_and(|begin| is_same_name(outer, begin)),

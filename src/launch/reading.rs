@@ -161,7 +161,7 @@ impl<'a> Reading<'a> {
             flag: flag.to_owned(),
             value: show(id, &value),
             way: Way::Derived,
-            note: format!("{}: {}. {how}", field(id).label, show(id, &value)),
+            note: format!("{}: {}. {how}", field(id).label, show(id, &value)).trim_end().to_owned(),
             place: None,
         };
         self.scenario.set(id, value);
@@ -183,6 +183,28 @@ impl<'a> Reading<'a> {
     /// The last flag of the text that goes by one of these names.
     pub fn stated(&self, names: &[&str]) -> Option<&Given> {
         self.stated.given.iter().rev().find(|given| names.iter().any(|name| is_same_name(name, &given.key)))
+    }
+
+    /// The text that was pasted or dropped beside this one under that name, whatever its folder.
+    pub fn beside_named(&self, path: &str) -> Option<&'a Text<'a>> {
+        let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
+        self.beside.iter().copied().find(|text| !text.name.is_empty() && name(text.name) == name(path))
+    }
+
+    /// Whether anything was pasted or dropped beside the text.
+    pub const fn has_beside(&self) -> bool {
+        !self.beside.is_empty()
+    }
+
+    /// Flags that count as if they stood at the beginning of the text: a file of settings that a command names.
+    pub fn begin_with(&mut self, mut given: Vec<Given>) {
+        given.append(&mut self.stated.given);
+        self.stated.given = given;
+    }
+
+    /// The flags of the program that starts the processes.
+    pub fn launcher_flags(&self) -> &[Given] {
+        &self.stated.launcher
     }
 
     /// The variable that is set for the program.
@@ -262,8 +284,8 @@ impl<'a> Reading<'a> {
         let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
         let parts = || Format::ALL.into_iter().filter(|format| format.role == Role::Part);
         let open = |text: &&Text<'_>| parts().find_map(|format| (format.open)(text).map(|stated| (format, stated)));
-        let named = self.beside.iter().find(|text| !text.name.is_empty() && name(text.name) == name(&wanted));
-        let opened = named.and_then(&open).or_else(|| self.beside.iter().find_map(&open));
+        let named = self.beside_named(&wanted);
+        let opened = named.and_then(|text| open(&text)).or_else(|| self.beside.iter().find_map(&open));
         let Some((format, stated)) = opened else {
             self.tell(given, Way::Unknown, format!("Paste or drop {} beside the command, too.", name(&wanted)));
             return Ok(false);

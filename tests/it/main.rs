@@ -84,6 +84,7 @@ mod launch {
     mod notation;
     mod round_trip;
     mod servers;
+    mod trainer;
 }
 
 /// Inputs, links and saved scenarios.

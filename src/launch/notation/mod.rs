@@ -42,6 +42,24 @@ impl Stated {
     pub const fn of(given: Vec<Given>) -> Self {
         Self { given, environment: Vec::new(), launcher: Vec::new() }
     }
+
+    /// The same, with the keys inside that one as a single value: a file may state inside itself what others keep in a file of its own.
+    #[must_use]
+    pub fn nested(mut self, name: &str) -> Self {
+        let inner = |given: &Given| given.key.strip_prefix(name)?.strip_prefix('.').map(str::to_owned);
+        let found: Vec<(String, Given)> = self.given.iter().filter_map(|given| Some((inner(given)?, given.clone()))).collect();
+        let Some(place) = found.first().map(|(_, given)| given.place) else { return self };
+        self.given.retain(|given| inner(given).is_none());
+        let value: serde_json::Map<String, serde_json::Value> =
+            found.into_iter().map(|(key, given)| (key, given.value)).collect();
+        self.given.push(Given::new(name, value, place));
+        self
+    }
+}
+
+/// The keys inside a value, joined by dots.
+pub fn keys_inside(given: &Given) -> Vec<Given> {
+    tree::inside(given)
 }
 
 /// A text in each notation that it may be, read once somebody asks.

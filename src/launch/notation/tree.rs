@@ -149,6 +149,13 @@ fn toml_value(value: &toml::de::DeValue<'_>) -> Value {
     }
 }
 
+/// The keys inside a value, joined by dots, all at the place of the value.
+pub(super) fn inside(given: &Given) -> Vec<Given> {
+    let mut keys = Vec::new();
+    flatten(&given.value, "", given.place, &mut keys);
+    keys
+}
+
 fn flatten(value: &Value, before: &str, place: Place, given: &mut Vec<Given>) {
     let Value::Object(object) = value else { return };
     for (key, value) in object {

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use headroom::launch::{Effect, Format, Pasted, read, write};
-use headroom::scenario::{FieldId, FieldKind, Scenario, Value, field};
+use headroom::launch::{Effect, Format, Pasted, Role, read, write};
+use headroom::scenario::{FieldId, FieldKind, Mode, Scenario, Value, field};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -85,7 +85,15 @@ fn what_is_written_is_read_back() {
                     }
                 }
             }
-            scenario.set(FieldId::Gpus, Value::Integer(degrees(&scenario) * (1 + below(&mut runner, 4))));
+            if format.role == Role::Whole || format.further.contains(&FieldId::Gpus) {
+                scenario.set(FieldId::Gpus, Value::Integer(degrees(&scenario) * (1 + below(&mut runner, 4))));
+            }
+            if let (Mode::Tune, Value::Integer(micro), Value::Integer(gpus)) =
+                (scenario.mode(), scenario.get(FieldId::MicroBatchSize), scenario.get(FieldId::Gpus))
+            {
+                // Tools of training say how many micro-batches add up.
+                scenario.set(FieldId::GlobalBatchSize, Value::Integer(micro * gpus * (1 + below(&mut runner, 4))));
+            }
             let written = write(&scenario, format);
             let back = read(&[Pasted { name: "", text: &written.text }], &Scenario::default())
                 .unwrap_or_else(|error| panic!("{}\n{error}", written.text));

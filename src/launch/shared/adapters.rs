@@ -1,0 +1,178 @@
+//! Adapters as peft is told about them: which layers get them, what learns beside them, and what kind they are.
+//!
+//! Read in peft 0.21.2 (`tuners/lora/config.py`).
+
+use super::super::report::Way;
+use super::super::{Flag, Given, Reading, Takes, Writing};
+use super::{is_on, word};
+use crate::scenario::{FieldId, Mode, Value};
+
+/// The inputs of layers that adapters stand beside, with the name that Llama and its like give each.
+const LAYERS: [(FieldId, &str); 7] = [
+    (FieldId::AdaptQuery, "q_proj"),
+    (FieldId::AdaptKey, "k_proj"),
+    (FieldId::AdaptValue, "v_proj"),
+    (FieldId::AdaptOutput, "o_proj"),
+    (FieldId::AdaptGate, "gate_proj"),
+    (FieldId::AdaptUp, "up_proj"),
+    (FieldId::AdaptDown, "down_proj"),
+];
+
+/// All seven layers of a Llama.
+pub const SEVEN: [&str; 7] = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
+
+/// Every linear layer, in peft's words, those of LLaMA-Factory and those of ms-swift before version 3.
+const EVERY: [&str; 4] = ["all-linear", "all", "ALL", "all_linear"];
+
+/// Further arguments of `LoraConfig`: those that change neither memory nor time, and those that do and are not modelled.
+pub const FURTHER: &[Flag] = &[
+    Flag::no_effect(&["task_type", "lora_task_type", "use_rslora", "fan_in_fan_out", "inference_mode", "revision"]),
+    Flag::no_effect(&[
+        "megatron_config",
+        "megatron_core",
+        "runtime_config",
+        "alpha_pattern",
+        "layers_pattern",
+        "loraplus_lr_ratio",
+    ]),
+    Flag::not_modelled_unless(&["bias", "lora_bias"], &["none"], "Biases that learn have gradients and states of their own."),
+    Flag::not_modelled_unless(
+        &["init_lora_weights", "init_weights"],
+        &["true", "gaussian", "kaiming", "eva", "pissa", "olora", "orthogonal", "lora-ga"],
+        "This start of adapters changes how weights are stored.",
+    ),
+    Flag::not_modelled(&["exclude_modules"], "Layers without adapters are counted with them.").taking(Takes::Many),
+    Flag::not_modelled(&["layers_to_transform"], "Adapters are counted in every block.").taking(Takes::Many),
+    Flag::not_modelled(&["rank_pattern", "rank_pattern.*"], "One rank is counted for all layers."),
+    Flag::not_modelled(&["target_parameters", "lora_target_parameters"], "Adapters on single parameters are not counted.")
+        .taking(Takes::Many),
+    Flag::not_modelled(&["trainable_token_indices"], "Rows of the embedding that learn are not counted."),
+    Flag::not_modelled(&["layer_replication"], "Blocks that stand for several are not counted."),
+    Flag::not_modelled(
+        &["loftq_config", "loftq_config.*", "eva_config", "corda_config", "lora_ga_config"],
+        "Its start takes memory.",
+    ),
+    Flag::not_modelled(
+        &["velora_config", "monteclora_config", "use_bdlora", "arrow_config", "kasa_config"],
+        "Another kind of adapter.",
+    ),
+    Flag::not_modelled(&["use_qalora", "qalora_group_size", "alora_invocation_tokens"], "Another kind of adapter."),
+    Flag::not_modelled(&["ensure_weight_tying"], "A head and an embedding that learn as one are counted as two."),
+];
+
+/// How a flag of a table is read.
+type Reads = fn(&mut Reading<'_>, &Given) -> Result<(), String>;
+
+/// Reads the names of layers with adapters.
+pub const TARGETS: Reads = |reading, given| {
+    targets(reading, given);
+    Ok(())
+};
+
+/// Reads whole layers that learn beside adapters.
+pub const SAVED: Reads = |reading, given| {
+    saved(reading, given);
+    Ok(())
+};
+
+fn targets(reading: &mut Reading<'_>, given: &Given) {
+    if given.value.is_null() {
+        return;
+    }
+    let mut unknown = Vec::new();
+    let mut chosen = Vec::new();
+    for name in given.list() {
+        match inputs_of(&name) {
+            Some(ids) => chosen.extend(ids.iter().copied()),
+            None => unknown.push(name),
+        }
+    }
+    choose(reading, &chosen);
+    if unknown.is_empty() {
+        reading.tell(given, Way::Read, "Layers with adapters.".to_owned());
+    } else {
+        reading.not_modelled(given, &format!("No layer is known here by {}.", unknown.join(", ")));
+    }
+}
+
+/// Takes the layers that a tool gives adapters where nothing is said.
+pub fn default_targets(reading: &mut Reading<'_>, names: &[&str]) {
+    let chosen: Vec<FieldId> = names.iter().filter_map(|name| inputs_of(name)).flatten().copied().collect();
+    choose(reading, &chosen);
+}
+
+fn choose(reading: &mut Reading<'_>, chosen: &[FieldId]) {
+    for id in LAYERS.iter().map(|(id, _)| *id).chain([FieldId::AdaptOthers]) {
+        reading.scenario.set(id, Value::Flag(chosen.contains(&id)));
+    }
+}
+
+/// The inputs of a layer's name in the models of transformers.
+fn inputs_of(name: &str) -> Option<&'static [FieldId]> {
+    use FieldId::{AdaptDown, AdaptGate, AdaptKey, AdaptOthers, AdaptOutput, AdaptQuery, AdaptUp, AdaptValue};
+    if EVERY.contains(&name) {
+        return Some(&[AdaptQuery, AdaptKey, AdaptValue, AdaptOutput, AdaptGate, AdaptUp, AdaptDown, AdaptOthers]);
+    }
+    Some(match name.rsplit('.').next().unwrap_or(name) {
+        "q_proj" | "q_a_proj" | "q_b_proj" => &[AdaptQuery],
+        "k_proj" => &[AdaptKey],
+        "v_proj" => &[AdaptValue],
+        "qkv_proj" | "query_key_value" | "c_attn" | "W_pack" => &[AdaptQuery, AdaptKey, AdaptValue],
+        "o_proj" | "out_proj" | "output_proj" | "dense" => &[AdaptOutput],
+        "gate_proj" | "w1" => &[AdaptGate],
+        "up_proj" | "w3" | "fc1" | "c_fc" | "dense_h_to_4h" => &[AdaptUp],
+        "gate_up_proj" => &[AdaptGate, AdaptUp],
+        "down_proj" | "w2" | "fc2" | "dense_4h_to_h" => &[AdaptDown],
+        "c_proj" => &[AdaptOutput, AdaptDown],
+        "in_proj" | "in_proj_qkvz" | "in_proj_ba" | "x_proj" => &[AdaptOthers],
+        _ => return None,
+    })
+}
+
+fn saved(reading: &mut Reading<'_>, given: &Given) {
+    for name in given.list() {
+        match name.as_str() {
+            "embed_tokens" => reading.read(given, FieldId::SaveEmbedding, Value::Flag(true)),
+            "lm_head" => reading.read(given, FieldId::SaveHead, Value::Flag(true)),
+            _ => reading.not_modelled(given, "Of whole layers beside adapters, embed_tokens and lm_head are modelled."),
+        }
+    }
+}
+
+/// The kind of a run's adapters by three questions; the flag that decides stands in the report.
+pub fn method(reading: &mut Reading<'_>, adapts: bool, four_bits: bool, dora: bool, flag: &str) {
+    let method = match (adapts, four_bits, dora) {
+        (false, ..) => "full",
+        (true, true, _) => "qlora",
+        (true, false, true) => "dora",
+        (true, false, false) => "lora",
+    };
+    reading.follows(flag, FieldId::Method, Value::Choice(method), "");
+}
+
+/// What learns in the scenario that is written: all parameters, unless it is fine-tuned otherwise.
+pub fn method_of(writing: &Writing<'_>) -> &'static str {
+    if writing.scenario.mode() == Mode::Tune { word(writing.scenario, FieldId::Method) } else { "full" }
+}
+
+/// Says the layers with adapters by that flag, and what learns beside them by the other.
+pub fn say(writing: &mut Writing<'_>, key: &str, saved_key: &str, separator: &str) {
+    let adapted = |id: FieldId| is_on(writing.scenario, id);
+    let all = LAYERS.iter().all(|(id, _)| adapted(*id));
+    let others = adapted(FieldId::AdaptOthers);
+    let names: Vec<&str> = LAYERS.iter().filter(|(id, _)| adapted(*id)).map(|(_, name)| *name).collect();
+    let value = match (all, others) {
+        (true, true) => Some("all-linear".to_owned()),
+        (_, false) if !names.is_empty() => Some(names.join(separator)),
+        _ => None,
+    };
+    if let Some(value) = value {
+        let said: Vec<FieldId> = LAYERS.iter().map(|(id, _)| *id).chain([FieldId::AdaptOthers]).collect();
+        writing.say(key, Some(value), &said);
+    }
+    let beside = [(FieldId::SaveEmbedding, "embed_tokens"), (FieldId::SaveHead, "lm_head")];
+    let saved: Vec<&str> = beside.iter().filter(|(id, _)| is_on(writing.scenario, *id)).map(|(_, name)| *name).collect();
+    if !saved.is_empty() {
+        writing.say(saved_key, Some(saved.join(separator)), &[FieldId::SaveEmbedding, FieldId::SaveHead]);
+    }
+}

@@ -1,0 +1,157 @@
+//! DeepSpeed as the Trainer is told about it: a file, a text in JSON, or the name of a file that a tool brings along.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::super::notation::keys_inside;
+use super::super::report::Way;
+use super::super::{Format, Given, LaunchError, Reading, Stated, Text};
+use super::{is_on, says_something, whole, word};
+use crate::scenario::{FieldId, Scenario, Value};
+
+/// ZeRO's settings in the files that ms-swift 4.6.0 (`swift/config/zero*.json`) and LLaMA-Factory 0.9.5 (`examples/deepspeed/ds_z*.json`)
+/// bring along, by what the file is called.
+const BROUGHT_ALONG: &[(&str, &str)] = &[
+    ("zero0", "{\"zero_optimization\": {\"stage\": 0, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false}}"),
+    ("zero1", "{\"zero_optimization\": {\"stage\": 1, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false}}"),
+    ("zero2", "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false}}"),
+    (
+        "zero2_offload",
+        "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false, \"offload_optimizer\": \
+         {\"device\": \"cpu\"}}}",
+    ),
+    ("zero3", STAGE_3),
+    ("zero3_offload", STAGE_3_OFFLOADED),
+    ("ds_z0_config.json", "{\"zero_optimization\": {\"stage\": 0, \"reduce_bucket_size\": 5e8, \"overlap_comm\": false}}"),
+    ("ds_z2_config.json", "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 5e8, \"overlap_comm\": false}}"),
+    (
+        "ds_z2_offload_config.json",
+        "{\"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 5e8, \"overlap_comm\": false, \"offload_optimizer\": \
+         {\"device\": \"cpu\"}}}",
+    ),
+    ("ds_z3_config.json", STAGE_3),
+    ("ds_z3_offload_config.json", STAGE_3_OFFLOADED),
+];
+
+/// Stage 3 of both tools.
+const STAGE_3: &str = "{\"zero_optimization\": {\"stage\": 3, \"overlap_comm\": false, \"contiguous_gradients\": true, \
+                       \"sub_group_size\": 1e9, \"reduce_bucket_size\": \"auto\", \"stage3_prefetch_bucket_size\": \"auto\", \
+                       \"stage3_param_persistence_threshold\": \"auto\", \"stage3_max_live_parameters\": 1e9, \
+                       \"stage3_max_reuse_distance\": 1e9}}";
+
+/// The same with weights and optimizer in host memory.
+const STAGE_3_OFFLOADED: &str = "{\"zero_optimization\": {\"stage\": 3, \"overlap_comm\": false, \"contiguous_gradients\": true, \
+                                 \"sub_group_size\": 1e9, \"reduce_bucket_size\": \"auto\", \"stage3_prefetch_bucket_size\": \"auto\", \
+                                 \"stage3_param_persistence_threshold\": \"auto\", \"stage3_max_live_parameters\": 1e9, \
+                                 \"stage3_max_reuse_distance\": 1e9, \"offload_optimizer\": {\"device\": \"cpu\"}, \
+                                 \"offload_param\": {\"device\": \"cpu\"}}}";
+
+/// Reads DeepSpeed's settings, if the run has any. Returns whether DeepSpeed carries it out.
+///
+/// # Errors
+/// [`LaunchError`] where a file or a value is broken.
+pub fn of_run(reading: &mut Reading<'_>) -> Result<bool, LaunchError> {
+    let Some(given) = reading.stated(&["deepspeed"]).filter(|given| says_something(given)).cloned() else {
+        return Ok(false);
+    };
+    if given.is_unknown() && !reading.has_beside() {
+        return Ok(true);
+    }
+    let name = given.text();
+    let base = name.rsplit(['/', '\\']).next().unwrap_or(&name);
+    let brought = BROUGHT_ALONG.iter().find(|(own, _)| *own == base && reading.beside_named(&name).is_none());
+    let text = match brought {
+        Some((_, text)) => Some((*text).to_owned()),
+        None => name.trim_start().starts_with('{').then(|| name.clone()),
+    };
+    let keys = match text {
+        _ if given.value.is_object() => keys_inside(&given),
+        Some(text) => Text::new("", &text).keys().cloned().transpose()?.unwrap_or_default(),
+        None => {
+            reading.attached(&given)?;
+            return Ok(true);
+        }
+    };
+    let keys = keys.into_iter().map(|key| Given { place: given.place, ..key }).collect();
+    if let Some(format) = Format::named("deepspeed") {
+        let note = if brought.is_some() { "A file that the tool brings along." } else { "Read below." };
+        reading.tell(&given, Way::Read, note.to_owned());
+        reading.joined(format, Stated::of(keys))?;
+    }
+    Ok(true)
+}
+
+/// Numbers of ZeRO: key below `zero_optimization`, and input.
+pub const NUMBERS: [(&str, FieldId); 6] = [
+    ("reduce_bucket_size", FieldId::ReduceBucket),
+    ("sub_group_size", FieldId::SubGroupSize),
+    ("stage3_prefetch_bucket_size", FieldId::PrefetchBucket),
+    ("stage3_param_persistence_threshold", FieldId::PersistenceThreshold),
+    ("stage3_max_live_parameters", FieldId::MaxLiveParameters),
+    ("stage3_max_reuse_distance", FieldId::MaxReuseDistance),
+];
+
+/// The inputs that [`config_of`] says.
+pub const SAYS: [FieldId; 12] = [
+    FieldId::Sharding,
+    FieldId::ReduceBucket,
+    FieldId::SubGroupSize,
+    FieldId::PrefetchBucket,
+    FieldId::PersistenceThreshold,
+    FieldId::MaxLiveParameters,
+    FieldId::MaxReuseDistance,
+    FieldId::OverlapComm,
+    FieldId::ContiguousGradients,
+    FieldId::ReduceScatter,
+    FieldId::OffloadOptimizer,
+    FieldId::OffloadParameters,
+];
+
+/// `zero_optimization` of a scenario: what differs from DeepSpeed's own defaults; `None` where no stage of ZeRO says how it is shared out.
+pub fn config_of(scenario: &Scenario) -> Option<Json> {
+    let stage: u64 = match word(scenario, FieldId::Sharding) {
+        "none" => 0,
+        other => other.parse().ok()?,
+    };
+    let mut zero = Map::from_iter([("stage".to_owned(), json!(stage))]);
+    for (key, id) in NUMBERS {
+        let own = crate::scenario::field(id).default;
+        let number = whole(scenario, id);
+        if !matches!(own, crate::scenario::FieldDefault::Integer(default) if default == number) {
+            zero.insert(key.to_owned(), json!(number));
+        }
+    }
+    match word(scenario, FieldId::OverlapComm) {
+        "on" => _ = zero.insert("overlap_comm".to_owned(), json!(true)),
+        "off" => _ = zero.insert("overlap_comm".to_owned(), json!(false)),
+        _ => {}
+    }
+    for (key, id) in [("contiguous_gradients", FieldId::ContiguousGradients), ("reduce_scatter", FieldId::ReduceScatter)] {
+        if !is_on(scenario, id) {
+            zero.insert(key.to_owned(), json!(false));
+        }
+    }
+    for (key, id) in [("offload_optimizer", FieldId::OffloadOptimizer), ("offload_param", FieldId::OffloadParameters)] {
+        if is_on(scenario, id) {
+            zero.insert(key.to_owned(), json!({ "device": "cpu" }));
+        }
+    }
+    Some(json!({ "zero_optimization": zero }))
+}
+
+/// States DeepSpeed's own defaults.
+pub fn begin(reading: &mut Reading<'_>) {
+    let set = |reading: &mut Reading<'_>, id: FieldId, value: Value| reading.scenario.set(id, value);
+    set(reading, FieldId::Sharding, Value::Choice("none"));
+    for (_, id) in NUMBERS {
+        if let crate::scenario::FieldDefault::Integer(number) = crate::scenario::field(id).default {
+            set(reading, id, Value::Integer(number));
+        }
+    }
+    set(reading, FieldId::OverlapComm, Value::Choice("auto"));
+    for id in [FieldId::ContiguousGradients, FieldId::ReduceScatter] {
+        set(reading, id, Value::Flag(true));
+    }
+    for id in [FieldId::OffloadOptimizer, FieldId::OffloadParameters] {
+        set(reading, id, Value::Flag(false));
+    }
+}
