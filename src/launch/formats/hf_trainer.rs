@@ -13,7 +13,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     label: "Hugging Face Trainer",
     version: "transformers 5.24.0",
     source: "https://github.com/huggingface/transformers/blob/v5.24.0/src/transformers/training_args.py",
-    place: 19,
+    place: 45, // after all others: its keys occur in their files, too
     role: Role::Whole,
     open,
     flags: &[FLAGS, trainer::TRAINER, adapters::FURTHER],
