@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::config::{
-    Accelerator, CacheParts, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe, Normalization,
-    PeakRates, PositionEmbedding, SharedBlocks, Source, Task, Tower, WeightFormat,
+    Accelerator, CacheParts, Compressed, Encoder, Family, HiddenAct, Hybrid, LayerSet, Mla, MlpKind, ModelConfig, Moe,
+    Normalization, PeakRates, PositionEmbedding, SharedBlocks, Source, Task, Tower, WeightFormat,
 };
 use crate::units::Bytes;
 
@@ -49,7 +49,8 @@ mod stacks;
 mod units;
 
 /// Fields whose value is an enum, with its name: `Debug` prints the variant alone.
-const ENUMS: [(&str, &str); 11] = [
+const ENUMS: [(&str, &str); 12] = [
+    ("compresses", "Compresses"),
     ("part", "CachePartKind"),
     ("normalization", "Normalization"),
     ("mlp", "MlpKind"),
@@ -167,6 +168,8 @@ struct Architecture {
     chunks: bool,
     #[serde(skip)]
     cache: CacheParts,
+    #[serde(skip)]
+    compressed: Option<Compressed>,
     #[serde(default)]
     hybrid: Option<Hybrid>,
 }
@@ -389,6 +392,7 @@ fn model(row: &Model, shape: &Shape) -> String {
     let mut config = format!("{:?}", shape.config)
         .replace("Listed([", "Listed(Cow::Borrowed(&[")
         .replace("CacheParts([", "CacheParts(Cow::Borrowed(&[")
+        .replace("CompressedLayers([", "CompressedLayers(Cow::Borrowed(&[")
         .replace("])", "]))");
     config = config.replace(" family: Family(", " family: named(");
     for (field, name) in ENUMS {

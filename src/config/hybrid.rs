@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{LayerSet, ModelConfig};
+use super::{CompressedLayer, LayerSet, ModelConfig};
 
 /// Whose modules a layer's state belongs to (transformers 5.23).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -238,6 +238,8 @@ pub struct LayerKind {
     pub indexed: bool,
     /// True for a block of the encoder beside a decoder.
     pub source: bool,
+    /// What it is where keys are compressed.
+    pub compressed: CompressedLayer,
 }
 
 impl ModelConfig {
@@ -254,6 +256,7 @@ impl ModelConfig {
                 unnormed: self.is_unnormed(layer),
                 indexed: false,
                 source: self.is_of_source(layer),
+                compressed: self.compressed.as_ref().map_or_else(CompressedLayer::default, |compressed| compressed.layer(layer)),
             },
         }
     }
@@ -391,6 +394,7 @@ impl Hybrid {
             unnormed: false,
             indexed,
             source: false,
+            compressed: CompressedLayer::default(),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! PyTorch's. A [`Job`] joins them; estimates of a job cannot fail.
 
 mod cache;
+mod compressed;
 mod encoder;
 mod family;
 mod float8;
@@ -30,6 +31,7 @@ mod tower;
 mod tuning;
 
 pub use cache::{CachePart, CachePartKind, CacheParts};
+pub use compressed::{Compressed, CompressedLayer, CompressedLayers, Compresses};
 pub use encoder::{
     AddedParts, EmbeddedParts, Encoder, EncoderModules, Extent, Further, HeadWidth, OWN_SIZES, PositionBuffers, TokenMask,
 };

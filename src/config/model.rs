@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AttentionGate, CacheParts, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe, QueryKeyNorm,
-    SharedBlocks, Source, Task, Tower,
+    AttentionGate, CacheParts, Compressed, Encoder, Family, GENERIC, HiddenAct, Hybrid, LayerSet, Mla, Modules, Moe,
+    QueryKeyNorm, SharedBlocks, Source, Task, Tower,
 };
 
 /// The normalisation layer.
@@ -135,6 +135,8 @@ pub struct ModelConfig {
     pub norm_gate_rank: u64,
     /// The parts of its cache, where no other field tells them.
     pub cache: CacheParts,
+    /// Attention to compressed keys, in blocks of several residual streams.
+    pub compressed: Option<Compressed>,
 }
 
 impl ModelConfig {
@@ -188,6 +190,7 @@ impl ModelConfig {
             shared: None,
             norm_gate_rank: 0,
             cache: CacheParts::NONE,
+            compressed: None,
         }
     }
 

@@ -243,6 +243,8 @@ pub enum BlockLayout {
     NormsBehindAttention,
     /// A norm and a state, behind a block that several layers share where the layer has attention.
     BehindSharedBlock,
+    /// Residual streams that each half collapses and mixes, attention to one key that is the value too and to compressed ones, experts.
+    CompressedInStreams,
     /// Dense parts with choices of their own, one after the other or side by side: joint projections, scaled queries and sums, partly
     /// rotated heads.
     OwnOrder,
@@ -429,6 +431,8 @@ pub struct ExpertModules {
     pub returns_weights: bool,
     /// Gate and up alternate, and are kept within limits.
     pub clamps_gates: bool,
+    /// Gate and up are kept within limits before the activation function, in shared experts too.
+    pub limits_gates: bool,
     /// The router is a linear layer, which adapters find and quantisation packs; others hold a parameter.
     pub router_is_linear: bool,
 }
@@ -452,6 +456,7 @@ impl ExpertModules {
         norms_output: false,
         returns_weights: false,
         clamps_gates: false,
+        limits_gates: false,
         router_is_linear: false,
     };
 

@@ -21,6 +21,9 @@ pub(super) fn encoder(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
     let mut encoder = Encoder { is_decoder, type_vocab_size, embedding_size, ..own };
     let own = super::own_groups::sizes(file, kind, config.num_hidden_layers)?;
     encoder.own.iter_mut().zip(own).for_each(|(size, own)| *size = own);
+    if kind.compresses {
+        config.compressed = Some(super::compressed::compressed(file, kind, config, &own)?);
+    }
     match kind.own_rule {
         OwnSizes::Stated => {}
         OwnSizes::Rest(rest) | OwnSizes::RestOfFile(rest) => {
@@ -79,7 +82,7 @@ fn counted_alone(
 }
 
 /// Rates of compression as words of layers, by which links hold them.
-fn layers_by_rate(file: &mut Reader<'_>, kind: &FamilySpec, layers: usize) {
+pub(super) fn layers_by_rate(file: &mut Reader<'_>, kind: &FamilySpec, layers: usize) {
     let (Some(Value::List(rates)), None) = (file.peek("compress_ratios"), file.peek("layer_types")) else { return };
     let word = |rate: &Value| kind.layers_by_rate.iter().find(|(of, _)| *rate == Value::Whole(*of)).map(|(_, word)| *word);
     let words = rates.iter().take(layers).filter_map(word).map(|word| Value::Text(word.to_owned()));

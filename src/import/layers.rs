@@ -103,6 +103,7 @@ pub(super) fn around(
 fn listed_of(file: &mut Reader<'_>, kind: &FamilySpec) -> Result<Option<Vec<bool>>, ImportError> {
     Ok(match (kind.window, kind.indexer, kind.states) {
         (Window::AllButFirstAndEvery { .. }, ..) => listed(file, &[])?.or_else(|| hybrid_pattern(file)),
+        _ if kind.compresses => None,
         // The list says which layers choose blocks, or is counted apart, and none slides.
         _ if kind.index_block.is_some() || matches!(kind.own_rule, OwnSizes::Rest(_) | OwnSizes::RestOfFile(_)) => None,
         (_, Some(_), _) => listed(file, INDEXED)?,

@@ -6,6 +6,7 @@
 
 mod address;
 mod chunks;
+mod compressed;
 mod decoder;
 mod encoder;
 mod error;

@@ -48,7 +48,8 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
     let differs = kind.is_some_and(|kind| kind.modules.differential);
     let states = if has_states { &[][..] } else { &STATES[..] };
     let streams = if has_streams { &[][..] } else { &STREAMS[..] };
-    for (key, what) in STRUCTURES.iter().chain(streams).chain(states).copied() {
+    let mixed = if kind.is_some_and(|kind| kind.compresses) { &[][..] } else { &MIXED_STREAMS[..] };
+    for (key, what) in STRUCTURES.iter().chain(streams).chain(mixed).chain(states).copied() {
         if is_set(key) && !(counts || differs && key == DIFFERS) {
             return named(what, key);
         }
@@ -68,17 +69,19 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
 const DIFFERS: &str = "lambda_std_dev";
 
 /// Keys that only one structure has.
-const STRUCTURES: [(&str, &str); 6] = [
+const STRUCTURES: [(&str, &str); 5] = [
     ("cross_layer_attention", "keys and values that layers share"),
     ("mtp_block_configs", "blocks of different shapes"),
     ("block_configs", "blocks of different shapes"),
     ("zero_expert_num", "experts that do nothing"),
     (DIFFERS, "differential attention"),
-    ("hc_mult", "several residual streams"),
 ];
 
 /// Keys of several residual streams and of layers' own embeddings.
 const STREAMS: [(&str, &str); 1] = [("hidden_size_per_layer_input", "an embedding of its own for every layer")];
+
+/// Keys of streams that a block mixes.
+const MIXED_STREAMS: [(&str, &str); 1] = [("hc_mult", "several residual streams")];
 
 /// Keys of layers that keep a state.
 const STATES: [(&str, &str); 7] = [

@@ -294,6 +294,9 @@ pub(crate) struct FamilySpec {
     pub own_rule: OwnSizes,
     /// The parts of the cache of a kind whose parameters are counted alone; `None`: serving it is refused.
     pub keeps: Option<Keeps>,
+    /// Keys are compressed in layers of its own kinds, and blocks mix several streams: its own sizes are those of
+    /// [`crate::config::Compressed`] in their order, its first group the rates.
+    pub compresses: bool,
     /// The key of the rank of norms' gates, with the library's default.
     pub norm_gate: Option<(&'static str, u64)>,
     /// Words of layers by the rates at which files say that they compress keys (`compress_ratios`).
@@ -409,6 +412,7 @@ impl FamilySpec {
         own_groups: &[],
         own_rule: OwnSizes::Stated,
         keeps: None,
+        compresses: false,
         norm_gate: None,
         layers_by_rate: &[],
         experts: None,

@@ -1,6 +1,6 @@
 //! Inverse questions: the longest sequence and the largest batch that fit.
 
-use crate::config::{Job, Run};
+use crate::config::{Job, PositionEmbedding, Run};
 use crate::estimator::{Lengths, Requests, memory_by_kind};
 use crate::units::{Bytes, ceil_u64, to_f64};
 
@@ -32,9 +32,18 @@ pub fn inverse(lengths: &Lengths) -> Inverse {
 fn longest(lengths: &Lengths) -> Option<u64> {
     let (job, grid) = (lengths.job(), lengths.grid());
     let room = |tokens: u64| spare(job, lengths.memory(tokens));
-    let below = largest(LONGEST / grid, |steps| room(steps.saturating_mul(grid))).unwrap_or(0).saturating_mul(grid);
-    let further = largest(grid - 1, |tokens| room(below + tokens)).unwrap_or(0);
+    let most = longest_of(job);
+    let below = largest(most / grid, |steps| room(steps.saturating_mul(grid))).unwrap_or(0).saturating_mul(grid);
+    let further = largest((grid - 1).min(most - below), |tokens| room(below + tokens)).unwrap_or(0);
     Some(below + further).filter(|tokens| *tokens > 0)
+}
+
+/// The longest text that is looked for. A decoder beside an encoder reads positions from a table, and no text is longer than that: Whisper
+/// writes 448 tokens of half a minute.
+fn longest_of(job: &Job) -> u64 {
+    let model = job.model();
+    let reads_table = model.position_embedding == PositionEmbedding::Learned || model.family.modules().keeps_sines;
+    if model.source.is_some() && reads_table { model.max_position_embeddings.clamp(1, LONGEST) } else { LONGEST }
 }
 
 /// Memory that is left, negative where some is missing.

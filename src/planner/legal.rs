@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use super::count::divisors;
 use super::fixes::{Candidate, Change, deeper};
-use crate::config::{DataSharding, Job, ParallelLayout, PipelineSplit, Run};
+use crate::config::{AttentionKernel, DataSharding, Job, ParallelLayout, PipelineSplit, Recompute, Run};
 use crate::estimator::{blockers, estimate};
 use crate::units::{sort_short, whole};
 
@@ -55,7 +55,16 @@ fn changes(job: &Job) -> Vec<(u8, Change)> {
             all.push((5, Change::Sharding(sharding)));
         }
     }
-    all.extend(images(job).into_iter().map(|images| (6, Change::Images(images))));
+    if let Some(run) = job.training() {
+        // Blocks of a vision tower that are recomputed are not described under every sharding, and some attention is written out alone.
+        if run.recompute != Recompute::None && run.images.per_sequence > 0 {
+            all.push((6, Change::Recompute(Recompute::None)));
+        }
+        if run.attention != AttentionKernel::Standard {
+            all.push((7, Change::Attention(AttentionKernel::Standard)));
+        }
+    }
+    all.extend(images(job).into_iter().map(|images| (8, Change::Images(images))));
     all
 }
 
@@ -104,6 +113,17 @@ fn with(job: &Job, change: Change) -> Option<Job> {
                 }
             }));
         }
+        Change::Recompute(_) | Change::Attention(_) => {
+            return Some(job.with_run(|run| {
+                if let Run::Training(run) = run {
+                    match change {
+                        Change::Recompute(recompute) => run.recompute = recompute,
+                        Change::Attention(attention) => run.attention = attention,
+                        _ => {}
+                    }
+                }
+            }));
+        }
         Change::EndsAsLayers => layout.pipeline_split = PipelineSplit::WithEnds,
         Change::Pipeline(p) => layout.pipeline_model_parallel_size = NonZeroU64::new(p)?,
         Change::Tensor(t) => layout.tensor_model_parallel_size = NonZeroU64::new(t)?,
@@ -124,6 +144,8 @@ fn title(change: Change) -> Option<String> {
         Change::Tensor(t) => ("Tensor degree", t),
         Change::Expert(ep) => ("Expert degree", ep),
         Change::Sharding(sharding) => return sharding.way_out.map(str::to_owned),
+        Change::Recompute(Recompute::None) => return Some("Recompute nothing".to_owned()),
+        Change::Attention(AttentionKernel::Standard) => return Some("Use standard attention".to_owned()),
         Change::Images(0) => return Some("Texts alone".to_owned()),
         Change::Images(1) => return Some("One image per sequence".to_owned()),
         Change::Images(images) => return Some(format!("{} images per sequence", whole(images))),

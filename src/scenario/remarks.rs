@@ -95,7 +95,8 @@ impl Scenario {
 
     /// Of a model that is counted and served, what a rank holds and works with is not known in all detail.
     fn counted_and_served(&self) -> Option<Remark> {
-        let serves = self.mode() == Mode::Serve && self.shape().is_counted_and_served();
+        let shape = self.shape();
+        let serves = self.mode() == Mode::Serve && shape.is_counted_and_served() && shape.compressed.is_none();
         serves.then(|| Remark { kind: RemarkKind::Counted, text: COUNTED_AND_SERVED.to_owned() })
     }
 

@@ -22,7 +22,8 @@ pub(super) fn forbidden(job: &Job, run: &TrainingRun, forbid: &mut Forbid<'_>) {
     let (layout, model) = (job.layout(), job.model());
     let is_encoder = model.encoder.is_some();
     forbid(model.has_parts_of_its_own() && !run.stack.is_played(), &|| Some(&LAYERS_ELSEWHERE));
-    forbid(model.indexer().is_some() && run.attention == AttentionKernel::Flash, &|| Some(&INDEXED_BY_MASKS));
+    let indexed = model.indexer().is_some() || model.compressed.is_some();
+    forbid(indexed && run.attention == AttentionKernel::Flash, &|| Some(&INDEXED_BY_MASKS));
     forbid(is_encoder && !encoders::runs(job, run), &|| Some(&encoders::ENCODER_ELSEWHERE));
     forbid(is_encoder && !encoders::runs_again(job, run), &|| Some(&encoders::ENCODER_RUNS_ONCE));
     forbid(is_encoder && !model.family.modules().encoder.trains, &|| Some(&encoders::ENCODER_COUNTED));
@@ -42,7 +43,7 @@ pub(super) fn forbidden(job: &Job, run: &TrainingRun, forbid: &mut Forbid<'_>) {
     forbid(towers::are_shared_out(job, run), &|| Some(&towers::SHARED_OUT));
     forbid(run.images.per_sequence > 0 && tuned, &|| Some(&towers::TUNED));
     let before = run.tuning.tokens_before() + run.tuning.keys_before() > 0;
-    let streams = model.altup().is_some() || model.indexer().is_some();
+    let streams = model.altup().is_some() || indexed;
     forbid(streams && layout.p() > 1, &|| Some(&STREAMS_IN_STAGES));
     forbid(streams && before, &|| Some(&STREAMS_TUNED));
     forbid(model.mixer().is_some() && (before || run.compile), &|| Some(&STATES_OTHERWISE));

@@ -22,7 +22,7 @@ type Part = ((u32, Form, DType), bool);
 struct Read {
     parts: Vec<Part>,
     /// The kinds of these.
-    kinds: [bool; 8],
+    kinds: [bool; 9],
     /// The place of the layer among those that share its modules.
     layer: Option<OfLayer>,
     /// The block's place in the stage.

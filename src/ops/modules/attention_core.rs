@@ -177,6 +177,11 @@ impl Core {
         Self { sinks, ..self }
     }
 
+    /// A core that is written out, over keys of those shapes and with those sinks.
+    pub fn written_over(self, shapes: Shapes, sinks: Sinks) -> Self {
+        Self { shapes, sinks: Some(sinks), flash: false, holds_scores: false, ..self }
+    }
+
     /// A core for queries of a decoder and keys of its encoder.
     pub fn across(self) -> Self {
         Self { names: CROSSES, ..self }

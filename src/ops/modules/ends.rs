@@ -30,6 +30,7 @@ use task::OfTask;
 
 use super::adapter::{Past, Prefix, Prompt};
 use super::altup::{OfLayer, SharedKeys, Streams};
+use super::compressed::Streams as Collapses;
 use super::norm::Norm;
 use super::rare::{self, rare};
 use super::tables::Tables;
@@ -92,6 +93,8 @@ pub(crate) struct Ends {
     head: Option<Linear>,
     /// Several residual streams.
     streams: Option<Streams>,
+    /// Streams that are collapsed before the final norm.
+    mixed: Option<Box<Collapses>>,
     /// Keys and values that layers leave for later ones, where these are read again in backward.
     kept_keys: bool,
     shapes: Shapes,
@@ -233,6 +236,7 @@ impl Ends {
             final_norm,
             head: None,
             streams: None,
+            mixed: None,
             kept_keys: with.recompute == Recompute::Full,
             shapes: build.shapes,
             forms: Forms::new(build),

@@ -105,6 +105,8 @@ pub(super) struct Mlp {
     scaled: bool,
     /// Gate and up are kept within limits, and the gate is scaled before its sigmoid.
     limited: bool,
+    /// Both are kept within limits before the activation function.
+    clamped: bool,
     names: [&'static str; 2],
     /// A pair of matrices whose output is added to gate and up.
     addition: Option<Narrow>,
@@ -156,6 +158,7 @@ impl Mlp {
             as_weights: model.family.modules().feeds_as_weights,
             scaled: model.family.modules().scales_branches,
             limited,
+            clamped: model.family.modules().experts.limits_gates,
             names,
             addition: None,
         }
@@ -195,6 +198,13 @@ impl Mlp {
             Gate::Own(gate) if self.scaled => {
                 let up = self.up.run(x).named("up output");
                 up.mul(self.act.run(&gate.run(x).apply(SCALE).named("gate output"))).named("down input")
+            }
+            Gate::Own(gate) if self.clamped => {
+                let gate = gate.run(x).clamp(1).named("gate output");
+                let up = self.up.run(x).clamp(2).named("up output");
+                let inner = self.act.run(&gate).mul(up.clone()).named("down input");
+                tape.at(self.names[1], sources::PYTORCH_AUTOGRAD);
+                return self.down.run(&inner);
             }
             Gate::Own(gate) => {
                 let gate = self.act.run(&gate.run(x).named("gate output"));

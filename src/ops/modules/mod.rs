@@ -8,6 +8,7 @@ mod altup;
 mod attention;
 mod attention_core;
 mod bloom;
+mod compressed;
 mod decoder;
 mod deepseek;
 mod dense;

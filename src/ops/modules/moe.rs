@@ -200,6 +200,8 @@ pub(super) struct Experts {
     act: Activation,
     /// gpt-oss: gate and up alternate and are kept within limits.
     limited: bool,
+    /// Both are kept within limits, and the activation function follows.
+    clamped: bool,
     /// A gate beside up.
     gates: bool,
     /// Every tensor-parallel rank has a part of each expert.
@@ -240,6 +242,7 @@ impl Experts {
             wrapped,
             act: Activation::new(build),
             limited: build.model().family.modules().experts.clamps_gates,
+            clamped: build.model().family.modules().experts.limits_gates,
             gates,
             chosen: tape.form([with.b(), with.s(), top_k(moe)]),
             counts: tape.form([experts]),
@@ -301,7 +304,11 @@ impl Experts {
 
     /// `_default_apply_gate`.
     fn gated<'t>(&self, joint: &Var<'t>) -> Var<'t> {
-        let [gate, up] = joint.clone().split([self.inner; 2]);
+        let [mut gate, mut up] = joint.clone().split([self.inner; 2]);
+        if self.clamped {
+            gate = gate.clamp(1);
+            up = up.clamp(2);
+        }
         self.act.run(&gate).mul(up.clone()).named("down input")
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct Tables<'t> {
     pub no_biases: Option<Var<'t>>,
     /// The last states of the encoder beside a decoder.
     pub source: Option<Var<'t>>,
+    /// Tables of layers of another kind, which every call is handed and does not read.
+    pub unread_rotary: Option<(Var<'t>, Var<'t>)>,
     /// The output of the block's first part, where that is checkpointed by itself.
     pub before: Option<Var<'t>>,
     /// The part that the layer plays among those that share its modules.
@@ -38,17 +40,20 @@ impl<'t> Tables<'t> {
     pub fn all(&self) -> Vec<Var<'t>> {
         let rotary = self.rotary.iter().flat_map(|(cos, sin)| [cos.clone(), sin.clone()]);
         let rest = [&self.mask, &self.alibi, &self.own_input, &self.chosen, &self.positions, &self.source, &self.before];
-        rotary.chain(rest.into_iter().flatten().cloned()).collect()
+        let unread = self.unread_rotary.iter().flat_map(|(cos, sin)| [cos.clone(), sin.clone()]);
+        rotary.chain(rest.into_iter().flatten().cloned()).chain(unread).collect()
     }
 
     /// Tables of this kind again, from what [`Self::all`] listed.
-    pub fn again(all: Vec<Var<'t>>, like: [bool; 8], layer: Option<OfLayer>) -> Self {
+    pub fn again(all: Vec<Var<'t>>, like: [bool; 9], layer: Option<OfLayer>) -> Self {
         let mut all = all.into_iter();
         let rotary = if like[0] { all.next().zip(all.next()) } else { None };
         let mut next = |there: bool| if there { all.next() } else { None };
         let (mask, alibi, own_input) = (next(like[1]), next(like[2]), next(like[3]));
         let (chosen, positions, source, before) = (next(like[4]), next(like[5]), next(like[6]), next(like[7]));
-        Self { rotary, mask, alibi, positions, past: None, own_input, chosen, no_biases: None, source, before, layer }
+        let unread_rotary = if like[8] { all.next().zip(all.next()) } else { None };
+        let (past, no_biases) = (None, None);
+        Self { rotary, mask, alibi, positions, past, own_input, chosen, no_biases, source, unread_rotary, before, layer }
     }
 
     /// The keys and values that attention sees: with those of the cache before them, where there is one.
@@ -60,11 +65,11 @@ impl<'t> Tables<'t> {
     }
 
     /// Which of them there are: rotary, mask, linear biases, the layer's own input, what the layer before has chosen, positions, the
-    /// encoder's states, what the block's first part made.
-    pub const fn kinds(&self) -> [bool; 8] {
+    /// encoder's states, what the block's first part made, tables of other layers.
+    pub const fn kinds(&self) -> [bool; 9] {
         let [mask, alibi] = [self.mask.is_some(), self.alibi.is_some()];
         let [own_input, chosen] = [self.own_input.is_some(), self.chosen.is_some()];
         let [positions, source, before] = [self.positions.is_some(), self.source.is_some(), self.before.is_some()];
-        [self.rotary.is_some(), mask, alibi, own_input, chosen, positions, source, before]
+        [self.rotary.is_some(), mask, alibi, own_input, chosen, positions, source, before, self.unread_rotary.is_some()]
     }
 }

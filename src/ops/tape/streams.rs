@@ -95,6 +95,20 @@ impl Var<'_> {
         made
     }
 
+    /// `x · number`, which is part of a vector of them and changes no format: each is saved if the other wants a gradient.
+    pub fn by_number(self, number: &Self) -> Self {
+        let (tape, form, dtype, order) = (self.tape, self.form, self.dtype, self.order);
+        let mut state = tape.state.borrow_mut();
+        let node = state.node(Rule::Mul, [self.operand(), number.operand(), Operand::NOTHING]);
+        let saved = [(number.node, self.storage), (self.node, number.storage)];
+        for (_, storage) in saved.into_iter().filter(|(other, _)| *other != NONE) {
+            state.save(node, storage);
+        }
+        let storage = state.allocate("product", form, dtype);
+        drop(state);
+        Var::made(tape, storage, form, dtype, node).ordered(order)
+    }
+
     /// `std(x, -1)`: saves operand and result.
     pub fn deviation(self, to: Form) -> Self {
         let dtype = self.dtype;

@@ -88,6 +88,10 @@ fn sizes(config: &ModelConfig) -> String {
         rank => format!("{sizes}&{NORM_GATE}={rank}"),
     };
     let sizes = if config.chunks { format!("{sizes}&{CHUNKS}=1") } else { sizes };
+    let sizes = match &config.compressed {
+        Some(compressed) => format!("{sizes}&{COMPRESSED}={}", words_of_compressed(compressed)),
+        None => sizes,
+    };
     let sizes = if config.cache.is_empty() { sizes } else { format!("{sizes}&{CACHE}={}", words_of_cache(&config.cache)) };
     match config.shared {
         Some(SharedBlocks { count, adapter_rank, adapts_attention }) => {
@@ -131,6 +135,54 @@ fn read_cache(text: &str) -> config::CacheParts {
         Some(config::CachePart { part, layers, heads, width, every, most: next()?, wide: next()? > 0 })
     };
     config::CacheParts(words.split('_').filter_map(part).collect())
+}
+
+/// The key of attention to compressed keys, likewise.
+const COMPRESSED: &str = "compressed";
+
+/// Its sizes in a line, and a digit for each layer: how it compresses keys, and 3 more where its experts are read off a table.
+fn words_of_compressed(of: &config::Compressed) -> String {
+    let first = [of.q_lora_rank, of.o_groups, of.o_lora_rank, of.index_n_heads, of.index_head_dim, of.index_topk];
+    let sizes = first.into_iter().chain([of.hc_mult, of.hc_sinkhorn_iters]).chain(of.rates).map(|size| size.to_string());
+    let digit = |layer: &config::CompressedLayer| {
+        let way = match layer.compresses {
+            config::Compresses::Nothing => 0,
+            config::Compresses::AndChooses => 1,
+            config::Compresses::Heavily => 2,
+        };
+        (way + 3 * u8::from(layer.hashed)).to_string()
+    };
+    let layers: String = of.each.0.iter().map(digit).collect();
+    sizes.chain([layers]).collect::<Vec<_>>().join(".")
+}
+
+#[cfg(any(target_arch = "wasm32", test))]
+fn read_compressed(text: &str) -> Option<config::Compressed> {
+    let words = text.split('&').find_map(|pair| pair.strip_prefix(COMPRESSED)?.strip_prefix('='))?;
+    let (sizes, layers) = words.rsplit_once('.')?;
+    let mut sizes = sizes.split('.').map(str::parse::<u64>);
+    let mut next = || sizes.next()?.ok();
+    let layer = |digit: char| {
+        let number = digit.to_digit(10)?;
+        let compresses = match number % 3 {
+            0 => config::Compresses::Nothing,
+            1 => config::Compresses::AndChooses,
+            _ => config::Compresses::Heavily,
+        };
+        Some(config::CompressedLayer { compresses, hashed: number >= 3 })
+    };
+    Some(config::Compressed {
+        q_lora_rank: next()?,
+        o_groups: next()?,
+        o_lora_rank: next()?,
+        index_n_heads: next()?,
+        index_head_dim: next()?,
+        index_topk: next()?,
+        hc_mult: next()?,
+        hc_sinkhorn_iters: next()?,
+        rates: [next()?, next()?],
+        each: config::CompressedLayers(layers.chars().map(layer).collect::<Option<_>>()?),
+    })
 }
 
 /// The key of blocks that layers share, likewise: how many, the rank of what layers add, and whether they add to attention.
@@ -259,6 +311,7 @@ fn shape(text: &str) -> ModelConfig {
         task: read_task(text),
         shared: read_shared(text),
         cache: read_cache(text),
+        compressed: read_compressed(text),
         norm_gate_rank: text
             .split('&')
             .find_map(|pair| pair.strip_prefix(NORM_GATE)?.strip_prefix('=')?.parse().ok())

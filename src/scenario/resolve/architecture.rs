@@ -95,6 +95,7 @@ impl Scenario {
             shared: None,
             norm_gate_rank: 0,
             cache: CacheParts::NONE,
+            compressed: None,
             chunks: false,
             hybrid: self.hybrid(),
         }

@@ -1,8 +1,9 @@
 """Rows for tests/data/measured/: asks PyTorch itself (FakeTensorMode, MemTracker) through the truth tools' `measure.run`.
 
-Usage: measured.py DIRECTORY_OF_MEASURE_PY [collect] < cases.jsonl > rows.jsonl
+Usage: measured.py DIRECTORY_OF_MEASURE_PY [collect] [without-rings] < cases.jsonl > rows.jsonl
 With `collect` Python looks for garbage behind every attention and block: a graph that no backward goes through (MiniMax-M3's indexer) is
-held by the tracker's hooks in a circle, and counted until somebody looks.
+held by the tracker's hooks in a circle, and counted until somebody looks. With `without-rings` the hooks hold no graph (DeepSeek-V4's
+indexer, whose circle nobody breaks).
 A case is {"config": {"model_type": ..., ...}, "run": {...}} with the keys of a row; what `run` leaves out takes the row's default.
 `architectures` in the config names the class to build; else it is the kind's class for causal language modelling.
 A `run` with `images_per_sequence` feeds a vision-language model's tower that many images of `image_width` × `image_height` pixels;
@@ -80,6 +81,8 @@ def for_learners(register):
 
 for name in ("register_hook", "register_post_accumulate_grad_hook"):
     setattr(torch.Tensor, name, for_learners(getattr(torch.Tensor, name)))
+if "without-rings" in sys.argv:
+    mod_tracker.register_multi_grad_hook = images.without_graph
 if "collect" in sys.argv:
     ends = ("Attention", "DecoderLayer", "Indexer")
     behind = lambda module, given, made: gc.collect() and None if type(module).__name__.endswith(ends) else None

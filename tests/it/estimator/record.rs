@@ -123,10 +123,15 @@ fn is_closed_form(with: &Lowering) {
     assert!((ours - expected).abs() < 0.5, "{family:?} {kernels:?} {attention:?}: {ours:e} against {expected:e}");
 }
 
+/// True where a matrix meets every token once and nothing else is multiplied. PyTorch's own counter stands beside the products of others:
+/// of encoders beside decoders, of layers that keep a state, and of compressed keys.
+fn is_plain(model: &ModelConfig) -> bool {
+    model.hybrid.is_none() && model.source.is_none() && model.compressed.is_none()
+}
+
 #[test]
 fn every_matrix_is_multiplied_once_with_every_token_that_meets_it() {
-    // PyTorch's own counter stands beside the products of encoders beside decoders.
-    for model in models().filter(|model| model.hybrid.is_none() && model.source.is_none()) {
+    for model in models().filter(is_plain) {
         for kernels in [support::eager(), support::fused(), support::megatron(), support::korthikanti()] {
             for attention in [AttentionKernel::Standard, AttentionKernel::Flash] {
                 let plain = Lowering { stack: kernels, attention, ..Lowering::parameters_only(&model) };
@@ -164,7 +169,7 @@ fn what_learns_adds_its_own_products_alone() {
         (Tuning { method: Method::Prefix, ..full }, Recompute::None),
         (Tuning { method: Method::Prompt, ..full }, Recompute::None),
     ];
-    for (model, at) in models().filter(|model| model.hybrid.is_none() && model.source.is_none()).zip(0_usize..) {
+    for (model, at) in models().filter(is_plain).zip(0_usize..) {
         let (mut tuning, recompute) = tunings[at % tunings.len()];
         if model.family.modules().peft_finds_experts {
             // Adapters of experts are multiplied out, whatever tokens meet them.
@@ -250,7 +255,7 @@ fn megatron_lm_has_every_matrix_of_a_block() {
         op.tensors.iter().filter(is_matrix).map(|tensor| tensor.shape.elements().0).sum::<u64>()
     };
     // Megatron-LM here has no encoder beside a decoder.
-    let decoders = models().filter(|model| model.hybrid.is_none() && model.source.is_none());
+    let decoders = models().filter(is_plain);
     for model in decoders.filter(|model| !model.has_parts_of_its_own()) {
         let layout = support::layout(1, 1, 1, DataSharding::NOTHING);
         let job = support::training_job(&model, layout, |run| run.stack = support::megatron());

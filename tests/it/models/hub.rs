@@ -4,7 +4,7 @@
 
 use crate::support;
 
-use headroom::config::{Loss, ParallelLayout};
+use headroom::config::{AttentionKernel, Loss, ParallelLayout};
 use headroom::estimator::estimate;
 use headroom::import::config_json;
 use headroom::ops::parameters_of;
@@ -127,7 +127,7 @@ const V4: &str = r#"{"model_type":"deepseek_v4","hc_mult":4,"head_dim":512,"hidd
     "compress_ratios":[0,0,4,128,4,128,4]}"#;
 
 #[test]
-fn what_is_counted_alone_is_not_trained_and_served_where_its_cache_is_told() {
+fn compressed_keys_travel_in_links_and_are_trained() {
     let read = config_json(V4).expect("a known kind");
     let as_words = V4.replace(
         r#""compress_ratios":[0,0,4,128,4,128,4]"#,
@@ -135,6 +135,28 @@ fn what_is_counted_alone_is_not_trained_and_served_where_its_cache_is_told() {
             "compressed_sparse_attention","heavily_compressed_attention"]"#,
     );
     assert_eq!(parameters_of(&read.config), parameters_of(&config_json(&as_words).expect("a known kind").config));
+    assert_eq!(config_json(&as_words).expect("a known kind").config, read.config);
+    // Rates, streams, their turns and tables of experts travel in links.
+    let further = r#""compress_rates":{"compressed_sparse_attention":8,"heavily_compressed_attention":64},"hc_sinkhorn_iters":5,"num_hash_layers":1,"compress_ratios""#;
+    let read = config_json(&V4.replace(r#""compress_ratios""#, further)).expect("a known kind");
+    let sizes = read.config.compressed.as_ref().expect("compressed keys");
+    assert_eq!((sizes.rates, sizes.hc_sinkhorn_iters, sizes.layer(0).hashed, sizes.layer(1).hashed), ([8, 64], 5, true, false));
+    let mut scenario = Scenario::default();
+    scenario.apply_imported(&read);
+    let link = encode(&scenario);
+    assert_eq!(decode(&link).scenario.model_config(), read.config, "{link}");
+    // Flash kernels take no masks; written out, it is trained.
+    for (attention, trains) in [(AttentionKernel::Flash, false), (AttentionKernel::Standard, true)] {
+        let job = support::training_job(&read.config, ParallelLayout::SINGLE, |run| {
+            (run.loss, run.attention) = (Loss::OfStack, attention);
+        });
+        assert_eq!(estimate(&job).blockers.is_empty(), trains);
+    }
+}
+
+#[test]
+fn what_is_counted_alone_is_not_trained_and_served_where_its_cache_is_told() {
+    let read = config_json(r#"{"model_type":"longcat_flash","hidden_size":6144}"#).expect("a known kind");
     let job = support::training_job(&read.config, ParallelLayout::SINGLE, |run| run.loss = Loss::OfStack);
     assert!(estimate(&job).blockers.iter().any(|blocker| blocker.to_string().contains("counted alone")));
     let mut scenario = Scenario::default();

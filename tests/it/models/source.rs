@@ -5,9 +5,10 @@ use headroom::config::{
     AttentionKernel, ConfigError, DataSharding, Job, Loss, ModelConfig, ParallelLayout, Recompute, Run, ServingRun,
 };
 use headroom::estimator::time::{Timing, Unknown, timing};
-use headroom::estimator::{MemoryKind, estimate};
+use headroom::estimator::{Lengths, MemoryKind, estimate};
 use headroom::import::config_json;
 use headroom::ops::{lower, lowering, parameters_of};
+use headroom::planner::inverse;
 use headroom::scenario::{Scenario, codec};
 use headroom::units::{Bytes, to_f64};
 
@@ -197,4 +198,13 @@ fn flops_are_what_pytorch_counts() {
             met(list.backward().0, "backward_flops");
         }
     }
+}
+
+/// Its decoder has 448 positions: no text is longer, however much memory is left.
+#[test]
+fn no_answer_offers_a_longer_target_than_the_decoder_has_positions() {
+    let job = support::serving_job(&read(WHISPER), ParallelLayout::SINGLE, |run| {
+        (run.context_length, run.concurrent_sequences) = (100, 1)
+    });
+    assert_eq!(inverse(&Lengths::of(&job)).longest_seq, Some(448));
 }

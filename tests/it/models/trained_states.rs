@@ -93,7 +93,8 @@ fn memory_of_states_is_what_pytorch_measures() {
 /// PyTorch's counter counts the products of each chunk, and convolutions with the tokens that padding adds.
 #[test]
 fn flops_of_states_are_what_pytorch_counts() {
-    for row in rows(include_str!("../../data/truth/flops_states.jsonl")) {
+    let files = [include_str!("../../data/truth/flops_states.jsonl"), include_str!("../../data/truth/flops_compressed.jsonl")];
+    for row in files.iter().flat_map(|text| rows(text)) {
         let sizes = ["/seq", "/mbs"].map(|path| number(&row, path));
         let job = job(&row, sizes, |run| run.attention = AttentionKernel::Standard);
         let forward = ops::lower(&ops::lowering(&job)).forward().0;

@@ -34,7 +34,7 @@ pub fn parameters(config: &ModelConfig, norm: u64, layer: impl Fn(u64) -> u64) -
     total += if config.tie_word_embeddings { 0 } else { v * head };
     total += if config.lm_head_bias { v } else { 0 };
     // The bias that a tied head takes over stands beside an untied one's own.
-    let counted = config.family.modules().encoder.counts_attention;
+    let counted = config.family.modules().encoder.counts_attention || config.compressed.is_some();
     let once = counted
         || [
             "modernbert-decoder",
@@ -95,6 +95,9 @@ fn disentangled(config: &ModelConfig, own: [u64; 7]) -> u64 {
 fn further(config: &ModelConfig, own: [u64; 7]) -> u64 {
     let (h, layers, heads) = (config.hidden_size, config.num_hidden_layers, config.num_attention_heads);
     let positions = config.max_position_embeddings;
+    if let Some(sizes) = &config.compressed {
+        return super::compressed::parameters(config, sizes);
+    }
     match config.family.model_type() {
         _ if config.family.modules().encoder.counts_attention => own[6],
         "nystromformer" | "yoso" => layers * heads * own[0],

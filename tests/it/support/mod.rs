@@ -4,6 +4,7 @@
 pub mod published;
 pub mod random;
 
+mod compressed;
 mod encoder;
 mod source;
 
@@ -229,7 +230,8 @@ fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
     }
     let Some(hybrid) = &config.hybrid else {
         let counted = &config.family.modules().encoder;
-        let attention = if counted.counts_attention { 0 } else { attention_parameters(config) };
+        let apart = counted.counts_attention || config.compressed.is_some();
+        let attention = if apart { 0 } else { attention_parameters(config) };
         let feed_forward = if counted.counts_feed_forward { 0 } else { feed_forward_parameters(config, layer) };
         return attention + feed_forward + config.norms_per_block * norm;
     };

@@ -28,7 +28,8 @@ pub fn held_by_hooks(job: &Job) -> Option<u64> {
     let kind = model.family.model_type();
     // DeBERTa's blocks hold most when their attention runs again, before any gradient has come.
     let again = kind == "deberta-v2" && run.recompute == Recompute::Full;
-    if model.encoder.is_none() || again || ADD_RESIDUALS_THEMSELVES.contains(&kind) {
+    // A decoder with an encoder's ends has blocks of its own, which no such module is part of.
+    if model.encoder.is_none() || model.compressed.is_some() || again || ADD_RESIDUALS_THEMSELVES.contains(&kind) {
         return None;
     }
     let bits = if run.precision == TrainingPrecision::Fp32 { 32 } else { 16 };

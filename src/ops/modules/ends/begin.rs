@@ -90,11 +90,13 @@ impl Ends {
             chosen: None,
             no_biases: None,
             source: None,
+            unread_rotary: None,
             before: None,
             layer: None,
         };
         let whole_rotary = whole.rotary.clone();
-        let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), ..whole.clone() };
+        let unread_rotary = self.forms.streams.and(whole_rotary.clone());
+        let sliding = Tables { mask: sliding, rotary: again.or(whole_rotary), unread_rotary, ..whole.clone() };
         Embedded::new(hidden, [whole, sliding], (held, streams), ids)
     }
 

@@ -39,7 +39,13 @@ pub(super) fn of_windows(model: &ModelConfig) -> (u8, [bool; 2]) {
     let some = model.sliding_layers != LayerSet::None;
     let kinds = if modules.mask_for_each_kind && some { 2 } else { 1 };
     let any = |sliding| (0..model.num_hidden_layers).any(|layer| model.sliding_layers.contains(layer) == sliding);
-    (kinds, [kinds == 1 && some && any(true), modules.tables_for_each_kind && any(true) && any(false)])
+    (
+        kinds,
+        [
+            kinds == 1 && some && any(true),
+            modules.tables_for_each_kind && any(true) && (any(false) || model.compressed.is_some()),
+        ],
+    )
 }
 
 /// A table of learned positions, where the model has one; some never learn.

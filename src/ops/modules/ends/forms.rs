@@ -53,6 +53,8 @@ pub(super) struct Forms {
     pub words: [Dim; 2],
     /// `[b, h]`.
     pub pooled: [Dim; 2],
+    /// `[b, s, n, h]` of several streams.
+    pub streams: Option<[Dim; 4]>,
     /// `[b, s, e]`, where an encoder's embedding has a width of its own.
     pub embedded: Option<Form>,
 }
@@ -111,6 +113,7 @@ impl Forms {
             sines: [Dim("rows of sines", model.max_position_embeddings.saturating_add(2)), with.h()],
             words: [Dim("one", 1), with.vocab_part()],
             pooled: [b, with.h()],
+            streams: model.compressed.as_ref().map(|sizes| [b, s, Dim("hc_mult", sizes.hc_mult), with.h()]),
             embedded: has_own_width(build).then(|| tape.form([b, s, embedding_width(build)])),
         }
     }

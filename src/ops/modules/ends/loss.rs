@@ -13,6 +13,9 @@ impl Ends {
         if let Some(streams) = &self.streams {
             hidden = streams.joined(hidden, before);
         }
+        if let (Some(mixed), Some(others)) = (&self.mixed, self.others) {
+            hidden = (others.collapsed)(mixed, &{ hidden });
+        }
         if let Some(shared) = self.shared_keys().filter(|_| !self.kept_keys) {
             shared.clear(tape);
         }

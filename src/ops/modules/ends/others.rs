@@ -7,6 +7,7 @@ use super::source::OfSource;
 use super::task::OfTask;
 use super::{Ends, declared};
 use crate::config::Task;
+use crate::ops::modules::compressed::Streams as Collapses;
 use crate::ops::modules::{Build, Linear};
 use crate::ops::tape::{Param, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -45,6 +46,8 @@ pub(in crate::ops::modules) struct OtherEnds {
     pub(super) biases: for<'t> fn(&Ends, &'t Tape) -> Option<Var<'t>>,
     /// The masks that an encoder adds to scores.
     pub(super) masks: for<'t> fn(&Ends, &'t Tape, DType) -> [Option<Var<'t>>; 2],
+    /// The sum of streams behind the last block.
+    pub(super) collapsed: for<'t> fn(&Collapses, &Var<'t>) -> Var<'t>,
     /// The pooler's output.
     pub(super) pooled: for<'t> fn(&Ends, &'t Tape, &Var<'t>) -> Option<Var<'t>>,
     /// The head's input behind the layer before it.
@@ -70,6 +73,7 @@ pub(in crate::ops::modules) const OTHER_ENDS: OtherEnds = OtherEnds {
     distances: Ends::embedded_distances,
     biases: Ends::biases_of_distances,
     masks: Ends::mask_of_tokens,
+    collapsed: Collapses::joined,
     pooled: Ends::pooled,
     transformed: Transform::run,
     loss: Ends::of_all_tokens,
@@ -88,6 +92,7 @@ fn finish(ends: &mut Ends, build: &Build<'_>) {
         ends.own.pooler = model.encoder.map(|_| pooler);
     }
     crate::ops::modules::further::declare(build, false);
+    ends.mixed = model.compressed.as_ref().map(|sizes| Box::new(Collapses::new(build, sizes)));
     ends.task = model.task.map(|task: Task| Box::new(OfTask::new(build, task)));
     let predicts_words = ends.task.is_none() && !with.tuning.objective.scores();
     let transformed = predicts_words && model.encoder.is_some_and(|encoder| encoder.head_transform);
@@ -101,5 +106,9 @@ fn tokens<'t>(ends: &Ends, tape: &'t Tape, embedded: Var<'t>) -> Var<'t> {
 
 fn behind_norm<'t>(ends: &Ends, tape: &'t Tape, hidden: Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
     let hidden = ends.masked_tokens(tape, hidden);
-    ends.of_the_models_width(tape, hidden, held)
+    let hidden = ends.of_the_models_width(tape, hidden, held);
+    match ends.forms.streams {
+        Some(streams) => Collapses::spread(streams, &hidden),
+        None => hidden,
+    }
 }

@@ -254,6 +254,12 @@ fields! { $
     GatedNormRank("gated-norm-rank", "gated_norm_rank", "Rank of norms' gates").whole(1..=SIZE).step(1).of_file(),
     /// Residual streams that are mixed before each half of a block.
     HcMult("hc-mult", "hc_mult", "Streams").whole(1..=SIZE).step(1).of_file(),
+    /// How often the weights of streams are made to sum to 1; every time leaves a small tensor for backward.
+    SinkhornTurns("hc-sinkhorn-iters", "hc_sinkhorn_iters", "Turns of their weights").whole(1..=1000).step(1).of_file(),
+    /// The first layers, whose experts are read off a table of tokens.
+    HashedLayers("num-hash-layers", "num_hash_layers", "Layers with a table of experts").whole(0..=10_000).step(1).of_file(),
+    /// Tokens that become one key: in layers that choose among these, and in those that see all.
+    CompressRates("compress-rates", "compress_rates", "Tokens of a key").text(80).of_file(),
     /// Experts that hand on what they are given.
     ZeroExperts("zero-expert-num", "zero_expert_num", "Experts that do nothing").whole(0..=SIZE).step(1).optional().of_file(),
     /// Kinds of segments of a text.
