@@ -70,7 +70,7 @@ impl Positions {
     }
 
     /// The numbers of compressed keys' positions, which are held.
-    pub fn numbers<'t>(self, tape: &'t Tape) -> Var<'t> {
+    pub fn numbers(self, tape: &Tape) -> Var<'_> {
         let make = || tape.constant("positions of compressed keys", self.numbers, DType::Int64);
         let counted = make();
         let scaled = make();
@@ -81,7 +81,7 @@ impl Positions {
     }
 
     /// Cosines and sines of these positions (`DeepseekV4RotaryEmbedding`).
-    pub fn tables<'t>(self, tape: &'t Tape, format: DType) -> (Var<'t>, Var<'t>) {
+    pub fn tables(self, tape: &Tape, format: DType) -> (Var<'_>, Var<'_>) {
         let wide = tape.constant("positions in fp32", self.wide, FP32);
         let angles = tape.constant("angles", self.table, FP32);
         drop(wide);
