@@ -65,7 +65,7 @@ fn sharding(writing: &mut Writing<'_>, has_fsdp: bool) {
         }
         Shares::Zero => {
             if let Some(config) = zero::config_of(writing.scenario) {
-                writing.say("deepspeed", Some(config.to_string()), &zero::SAYS);
+                writing.say("deepspeed", Some(config.to_string()), &zero::says(writing.scenario));
             }
         }
     }

@@ -90,8 +90,8 @@ pub const NUMBERS: [(&str, FieldId); 6] = [
     ("stage3_max_reuse_distance", FieldId::MaxReuseDistance),
 ];
 
-/// The inputs that [`config_of`] says.
-pub const SAYS: [FieldId; 12] = [
+/// Inputs of ZeRO.
+const SAYS: [FieldId; 12] = [
     FieldId::Sharding,
     FieldId::ReduceBucket,
     FieldId::SubGroupSize,
@@ -105,6 +105,12 @@ pub const SAYS: [FieldId; 12] = [
     FieldId::OffloadOptimizer,
     FieldId::OffloadParameters,
 ];
+
+/// The inputs that [`config_of`] says: weights wait in host memory under stage 3 alone.
+pub fn says(scenario: &Scenario) -> Vec<FieldId> {
+    let third = word(scenario, FieldId::Sharding) == "3" || !is_on(scenario, FieldId::OffloadParameters);
+    SAYS.into_iter().filter(|id| third || *id != FieldId::OffloadParameters).collect()
+}
 
 /// `zero_optimization` of a scenario: what differs from DeepSpeed's own defaults; `None` where no stage of ZeRO says how it is shared out.
 pub fn config_of(scenario: &Scenario) -> Option<Json> {
@@ -131,7 +137,7 @@ pub fn config_of(scenario: &Scenario) -> Option<Json> {
         }
     }
     for (key, id) in [("offload_optimizer", FieldId::OffloadOptimizer), ("offload_param", FieldId::OffloadParameters)] {
-        if is_on(scenario, id) {
+        if is_on(scenario, id) && (id != FieldId::OffloadParameters || stage == 3) {
             zero.insert(key.to_owned(), json!({ "device": "cpu" }));
         }
     }
