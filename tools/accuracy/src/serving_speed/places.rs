@@ -59,8 +59,9 @@ pub fn engine(printed: &str) -> Result<&'static str, String> {
         "vllm" => Ok("vllm"),
         "sglang" => Ok("sglang"),
         "llamacpp" => Ok("llama-cpp"),
-        // Rules of memory do not matter here, and no other rule of time is known.
-        "trtllm" | "trtllm (NIM)" | "fastertransformer" | "autoawq" | "accelerate" | "habana" => Ok("none"),
+        "trtllm" | "trtllm (NIM)" => Ok("tensorrt-llm"),
+        // Nothing is known of their steps but the kernels.
+        "fastertransformer" | "autoawq" | "accelerate" | "habana" => Ok("none"),
         "transformers-neuronx" => {
             Err("transformers-neuronx: a rank is a NeuronCore, of which a catalog's chip has two".to_owned())
         }
