@@ -80,8 +80,8 @@ pub(super) struct StepWork {
 }
 
 /// Peaks and bandwidth, FLOP/s and bytes per second.
-struct Rates<'a> {
-    kernels: &'a Kernels,
+struct Rates {
+    kernels: &'static Kernels,
     speed: Speed,
     memory: f64,
     wide: f64,
@@ -89,7 +89,7 @@ struct Rates<'a> {
     eight_bit_integers: Option<f64>,
 }
 
-impl<'a> Rates<'a> {
+impl Rates {
     fn of(cluster: &Cluster, run: &ServingRun) -> Option<Self> {
         let peak = cluster.accelerator.peak;
         Some(Self {
