@@ -158,7 +158,6 @@ impl StepWork {
         for one in served::multiplied(job, run, &list) {
             let of = if one.is_head { sequences } else { tokens };
             let (layers, timed) = (to_f64(one.layers), rates.product(&one, run, steps));
-            let share = share.filter(|_| one.routed).map(|share| share.min(1.0));
             let apart = if steps.fuses || one.routed { 1.0 } else { one.matrices.max(1.0) };
             let product = Product {
                 layers: layers * apart,
@@ -167,7 +166,7 @@ impl StepWork {
                 flops: one.flops / of / t / apart,
                 rows: if one.routed || !steps.fuses { 0.0 } else { rates.rows(&one, run) },
                 timed,
-                share,
+                share: share.filter(|_| one.routed).map(|share| share.min(1.0)),
             };
             inside += if one.is_head { 0.0 } else { layers * one.width };
             match (&mut experts, one.routed, one.is_head) {
@@ -189,7 +188,6 @@ impl StepWork {
         let attending = list.kinds.iter().filter(|kind| core(&kind.ops).0 > 0.0);
         let narrow = run.kv_cache_dtype.dtype().bits() < 16;
         let decode = rates.kernels.decode(narrow).on(rates.memory, rates.wide);
-        let products: f64 = blocks.iter().map(|one| one.layers).sum();
         let small = layers * steps.small_kernels;
         let heads = if run.attention == AttentionKernel::Flash { 0.0 } else { to_f64(model.num_attention_heads) / t };
         Some(Self {
@@ -200,7 +198,7 @@ impl StepWork {
             attends: attending.map(|kind| to_f64(kind.layers)).sum(),
             small: small * SMALL_KERNEL,
             streams: bytes * (layers * STREAMED * hidden + STREAMED_INSIDE * inside) * decode.per_byte,
-            kernels: products + small + layers,
+            kernels: blocks.iter().map(|one| one.layers).sum::<f64>() + small + layers,
             blocks,
             head,
         })
