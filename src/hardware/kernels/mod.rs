@@ -149,6 +149,7 @@ impl Kernels {
     pub const ASSUMED: Self = H100.assumed();
 
     /// These shares, assumed of another architecture.
+    #[must_use]
     pub const fn assumed(self) -> Self {
         Self { is_measured: false, ..self }
     }
