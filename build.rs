@@ -26,6 +26,11 @@ mod config;
 #[allow(dead_code, unused_imports, reason = "the types of the rows, as the library has them")]
 #[path = "src/engines/mod.rs"]
 mod engines;
+#[allow(dead_code, unused_imports, reason = "the types of the rows, as the library has them")]
+#[path = "src/hardware"]
+mod hardware {
+    pub mod kernels;
+}
 #[allow(dead_code, unused_imports, reason = "the page's reader, so that a row is what its config.json is read as")]
 #[path = "src/import/mod.rs"]
 mod import;

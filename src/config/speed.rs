@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::hardware::kernels::Kernels;
+
 /// Figures of one accelerator that time rests on. Bandwidths are of one direction, bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
@@ -28,6 +30,11 @@ pub struct Speed {
     pub network_bandwidth: f64,
     /// Board power, watts.
     pub tdp_watts: Option<f64>,
+    /// How many times its 16-bit peak it reaches where products are summed in 16 bits: 2 on GeForce, whose peaks with sums in 32 bits are
+    /// half of the chip's.
+    pub summed_in_16_bits: f64,
+    /// What the kernels of a served step take.
+    pub kernels: &'static Kernels,
 }
 
 impl Speed {
@@ -47,6 +54,8 @@ impl Speed {
         scale_up_size: None,
         network_bandwidth: 25e9,
         tdp_watts: None,
+        summed_in_16_bits: 1.0,
+        kernels: &Kernels::ASSUMED,
     };
 }
 

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::ops::Deref;
 
+use crate::hardware::kernels::Roofline;
 use crate::sources::Source;
 use crate::units::{CacheFormat, WeightFormat};
 
@@ -36,8 +37,67 @@ pub struct EngineSpec {
     pub loads: fn(WeightFormat) -> bool,
     /// The cache in 8 bits, as this engine offers it.
     pub smaller_cache: SmallerCache,
+    /// What its steps take beside the kernels of the model, and how they are put together.
+    pub steps: Steps,
     /// Formats of fewer bits that are offered for more requests, with their titles, from many bits to few.
     pub smaller_weights: &'static [(WeightFormat, &'static str)],
+}
+
+/// What a step takes beside the model's kernels, and what it is made of.
+#[derive(Debug)]
+pub struct Steps {
+    /// Seconds of the processor for every step: schedule, inputs, sampling, output.
+    pub host: f64,
+    /// Seconds of the processor for every sequence of a step.
+    pub sequence: f64,
+    /// Seconds from a client's request to the engine's queue, beside its tokens.
+    pub arrival: f64,
+    /// Seconds of each token of a prompt on that way.
+    pub per_prompt_token: f64,
+    /// Whether sums over ranks are the engine's own kernels; otherwise they are NCCL's.
+    pub own_sums: bool,
+    /// Whether the processor prepares a step while the accelerator runs the one before.
+    pub overlaps: bool,
+    /// Seconds of the processor to launch a kernel of a step that is no captured graph.
+    pub launch: f64,
+    /// Tokens of a step up to which it runs as a captured graph.
+    pub captured: u64,
+    /// Kernels of a layer that only stream: norms, sums, rotation, activation, the cache's new row.
+    pub small_kernels: f64,
+    /// Products with weights in its own blocks (GGUF); `None`: they are widened to 16 bits on their way to the others' products.
+    pub blocks: Option<Roofline>,
+    /// Whether matrices that multiply the same input are one.
+    pub fuses: bool,
+    /// Whether a step holds parts of prompts beside further tokens; otherwise these wait for prompts.
+    pub mixes: bool,
+    /// Tokens of a step unless told otherwise.
+    pub most_tokens: u64,
+    /// Sequences of a step unless told otherwise.
+    pub most_sequences: u64,
+}
+
+impl Steps {
+    /// A server: its own sums, and a tokenizer that reads a million tokens a second on one thread (a gigabyte in less than 20 seconds on
+    /// all of a server's, github.com/huggingface/tokenizers), behind some milliseconds of HTTP and of messages between processes: assumed.
+    pub const SERVER: Self = Self { arrival: 5e-3, per_prompt_token: 1e-6, own_sums: true, ..Self::NONE };
+
+    /// Nothing but the kernels, launched as one graph.
+    pub const NONE: Self = Self {
+        host: 0.0,
+        sequence: 0.0,
+        arrival: 0.0,
+        per_prompt_token: 0.0,
+        own_sums: false,
+        overlaps: false,
+        launch: 0.0,
+        captured: u64::MAX,
+        small_kernels: 4.0,
+        blocks: None,
+        fuses: true,
+        mixes: true,
+        most_tokens: 8192,
+        most_sequences: 1024,
+    };
 }
 
 /// How much memory an engine's cache has.
@@ -69,6 +129,8 @@ pub struct Share {
     pub is_beside_context: bool,
     /// Whether working sets are taken from what is left free, as captured graphs are.
     pub leaves_room_for_working_sets: bool,
+    /// Whether the share is one of what weights, working sets and all else leave free, not of all memory.
+    pub is_of_the_rest: bool,
     /// A note beside the line of what is left free.
     pub note: &'static str,
     /// The source of the rule.
@@ -128,6 +190,11 @@ impl Engine {
             }
             at += 1;
         }
+    }
+
+    /// All that is known of it.
+    pub const fn spec(self) -> &'static EngineSpec {
+        self.spec
     }
 
     /// Whether it loads weights of that format.

@@ -1,6 +1,6 @@
 //! No engine: the cache is as large as its sequences, in whatever program.
 
-use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS};
+use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Steps};
 
 pub(super) const ENGINE: EngineSpec = EngineSpec {
     key: "none",
@@ -13,6 +13,7 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     share: None,
     block_size: 1,
     loads: |_| true,
+    steps: Steps::NONE,
     smaller_cache: FP8_CACHE,
     smaller_weights: SMALLER_TENSORS,
 };

@@ -1,6 +1,6 @@
 //! SGLang: weights and cache take a share of the memory that is free before the weights.
 
-use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share};
+use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Steps};
 use crate::sources;
 use crate::units::WeightFormat;
 
@@ -20,11 +20,23 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
         default: 0.88,
         is_beside_context: true,
         leaves_room_for_working_sets: true,
+        is_of_the_rest: false,
         note: "SGLang stays under mem_fraction_static with weights and cache; working sets and graphs take from the rest.",
         source: sources::SGLANG,
     }),
     block_size: 1, // `page_size`
     loads: |format: WeightFormat| !format.is_gguf(),
+    // Schedules a step while the one before runs (lmsys.org/blog/2024-12-04-sglang-v0-4); what remains is assumed.
+    steps: Steps {
+        host: 1e-3,
+        sequence: 10e-6,
+        overlaps: true,
+        mixes: false, // `enable_mixed_chunk` is off
+        launch: 5e-6,
+        captured: 256,     // `cuda_graph_max_bs` on large GPUs
+        most_tokens: 8192, // `chunked_prefill_size`
+        ..Steps::SERVER
+    },
     smaller_cache: FP8_CACHE,
     smaller_weights: SMALLER_TENSORS,
 };

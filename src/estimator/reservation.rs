@@ -62,7 +62,10 @@ pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
 }
 
 fn of_run(job: &Job, run: &ServingRun, lines: &mut Vec<LineItem>) {
-    let used: Bytes = lines.iter().filter(|line| line.kind == MemoryKind::Temporary).map(|line| line.bytes).sum();
+    let sum =
+        |counts: fn(MemoryKind) -> bool| lines.iter().filter(|line| counts(line.kind)).map(|line| line.bytes).sum::<Bytes>();
+    let used = sum(|kind| kind == MemoryKind::Temporary);
+    let beside_cache = sum(|kind| kind != MemoryKind::KvCache);
     let mut push = |label, bytes: Bytes, note, source: Source, certainty| {
         if bytes > Bytes::ZERO {
             lines.push(LineItem { kind: MemoryKind::Framework, label, bytes, tensors: Vec::new(), note, source, certainty });
@@ -74,8 +77,10 @@ fn of_run(job: &Job, run: &ServingRun, lines: &mut Vec<LineItem>) {
     if let Some(share) = &run.engine.share {
         let context = if share.is_beside_context { job.cluster().overheads.framework_context } else { Bytes::ZERO };
         let taken = if share.leaves_room_for_working_sets { used } else { Bytes::ZERO };
-        let left = capacity.saturating_sub(context).percent((1.0 - run.engine.memory_share) * 100.0);
-        push(KEPT_FREE, left.saturating_sub(taken + run.cuda_graphs), share.note, share.source, Certainty::Modelled);
+        let of = if share.is_of_the_rest { beside_cache + run.cuda_graphs } else { context };
+        let left = capacity.saturating_sub(of).percent((1.0 - run.engine.memory_share) * 100.0);
+        let taken = if share.is_of_the_rest { Bytes::ZERO } else { taken + run.cuda_graphs };
+        push(KEPT_FREE, left.saturating_sub(taken), share.note, share.source, Certainty::Modelled);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::config::{Job, ServingRun};
 use crate::ops::formats::{self, Formats, Stored};
 use crate::ops::modules::{CROSS, EMBEDDING_OF_LAYERS, NORM_ACROSS};
 use crate::ops::{self, Op, OpList, Role, Tensor};
-use crate::units::Bytes;
+use crate::units::{Bytes, to_f64};
 
 /// Label of what formats store beside the weights.
 const BESIDE: &str = "Scales and zero points";
@@ -68,28 +68,76 @@ pub(super) fn weights(scope: &Scope, run: &ServingRun, lines: &mut Vec<LineItem>
     lines.push(LineItem { kind, label: BESIDE, bytes: beside, tensors: of_beside, note, source, certainty });
 }
 
-/// Bytes of weights that a step reads, on one tensor rank of all stages together: what every token needs, and the routed experts.
+/// One operation of a step that multiplies with weights: engines run its matrices side by side as one kernel.
+pub(super) struct Multiplies {
+    /// Layers that have it; 1 for the head.
+    pub layers: u64,
+    /// Stored bytes of its weights in one layer on a tensor rank.
+    pub bytes: f64,
+    /// Matrices among them.
+    pub matrices: f64,
+    /// Whether its weights are in fewer than 16 bits.
+    pub narrow: bool,
+    /// Whether each token takes some of its experts alone.
+    pub routed: bool,
+    /// Whether it lies behind the last layer.
+    pub is_head: bool,
+    /// Numbers that it reads and writes of each token, on a tensor rank, beside the stream between layers.
+    pub width: f64,
+    /// FLOPs of all tokens of the list, all tensor ranks together.
+    pub flops: f64,
+}
+
+/// What a step multiplies with, on one tensor rank of all stages together.
 ///
-/// Of an embedding that is no head too, and of the layers' own, a step reads only the tokens' rows, which are not counted.
-pub(super) fn read(job: &Job, run: &ServingRun, list: &OpList) -> (Bytes, Bytes) {
+/// Of an embedding that is no head too, and of the layers' own, a step reads only the tokens' rows, which are not counted. A tower runs in
+/// no step, nor does attention to the states of an encoder that is not there.
+pub(super) fn multiplied(job: &Job, run: &ServingRun, list: &OpList) -> Vec<Multiplies> {
     let parameters = Rc::new(stage::Parameters::of(job, list));
     let scope = Scope { job, list, stage: stage::only(job), parameters, detail: false };
     let formats = Formats::of(job.model(), run.quantization, run.group_size);
-    let (mut always, mut routed) = (Bytes::ZERO, Bytes::ZERO);
-    let tied = job.model().tie_word_embeddings;
+    let (tied, t) = (job.model().tie_word_embeddings, job.layout().t());
     let alone = job.model().source.is_some() && job.model().beside().is_none();
-    each(&scope, &formats, |held| {
-        let bytes = held.stored.total() * held.count;
-        // Attention to the states of an encoder that is not there runs in no step.
-        let idle = alone && (CROSS.contains(&held.op.name) || held.op.name == NORM_ACROSS);
-        let rows_alone = held.op.name == EMBEDDING_OF_LAYERS || (held.op.name == "Embedding" && !tied);
-        if formats::is_routed(held.op, held.tensor) {
-            routed += bytes;
-        } else if !(rows_alone || idle) {
-            always += bytes;
+    let mut found: Vec<Multiplies> = Vec::with_capacity(8);
+    let mut ops: Vec<&Op> = Vec::with_capacity(8);
+    let parts = list.kinds.iter().map(|kind| (&kind.ops, kind.layers, false)).chain(std::iter::once((&list.head, 1, true)));
+    for (op, layers, is_head) in parts.flat_map(|(ops, layers, is_head)| ops.iter().map(move |op| (op, layers, is_head))) {
+        let idle = alone && (CROSS.contains(&op.name) || op.name == NORM_ACROSS);
+        if op.forward.0 > 0.0 && !op.attention_core && !idle && op.name != EMBEDDING_OF_LAYERS {
+            ops.push(op);
+            let flops = op.forward.0;
+            found.push(Multiplies {
+                layers,
+                bytes: 0.0,
+                matrices: 0.0,
+                narrow: false,
+                routed: false,
+                is_head,
+                width: 0.0,
+                flops,
+            });
         }
+    }
+    each(&scope, &formats, |held| {
+        let own = ops.iter().position(|op| std::ptr::eq(*op, held.op));
+        let of_head = || found.iter().position(|one| one.is_head);
+        let place = own.or_else(|| if tied && held.op.name == "Embedding" { of_head() } else { None });
+        let Some(one) = place.and_then(|place| found.get_mut(place)) else { return };
+        one.bytes += (held.stored.total() * held.count).as_f64() / to_f64(one.layers.max(1));
+        one.narrow |= held.stored.dtype.bits() < 16;
+        one.routed |= formats::is_routed(held.op, held.tensor);
+        let share = to_f64(held.count) / to_f64(one.layers.max(1));
+        one.matrices += if held.tensor.shape.dims().count() < 2 { 0.0 } else { share };
+        one.width += share * width(held.tensor, job.model().hidden_size, t);
     });
-    (always, routed)
+    found
+}
+
+/// Numbers of a token on the side of a matrix that is not the stream between layers, on a tensor rank.
+fn width(tensor: &Tensor, hidden: u64, t: u64) -> f64 {
+    let elements = to_f64(tensor.elements_per_rank(t, false).0);
+    let matrices = to_f64(formats::matrices(&tensor.shape));
+    if tensor.shape.dims().count() < 2 { 0.0 } else { elements / matrices.max(1.0) / to_f64(hidden.max(1)) }
 }
 
 /// Cached bytes of one sequence of the whole context, and of what all sequences share, on one tensor rank of all stages together.

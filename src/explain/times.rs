@@ -220,7 +220,8 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
     let per_second = Measure::Number("tokens/s");
     let (sentence, (expr, measure), source) = match name {
         "One piece of a prompt" => (
-            "Matrix products of the piece or reading all weights, whichever takes longer, with attention and messages on top.",
+            "Kernel by kernel: products or reading weights, whichever takes longer, attention, and what only streams; then messages and what \
+             the server's processor does.",
             itself("one piece", time.prefill_chunk.0),
             sources::ROOFLINE,
         ),
@@ -230,7 +231,8 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
             sources::ROOFLINE,
         ),
         "One further token of every answer" => (
-            "Reading the weights or multiplying with them, whichever takes longer; then every cached key and value, and messages.",
+            "Kernel by kernel: reading weights or multiplying with them, whichever takes longer, every cached key and value, and what only \
+             streams; then messages and what the server's processor does.",
             itself("one further token", time.decode.0),
             sources::ROOFLINE,
         ),
@@ -248,7 +250,8 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
         }
         _ => return of_messages(time, name).or_else(|| of_a_million(job, time, name)),
     };
-    Some(found(sentence, expr, measure, source, Certainty::Modelled))
+    let measured = job.cluster().speed.kernels.is_measured;
+    Some(found(sentence, expr, measure, source, if measured { Certainty::Modelled } else { Certainty::Assumed }))
 }
 
 /// Messages of one further token.

@@ -194,6 +194,8 @@ sources! {
     GGUF = ("gguf", "llama.cpp", "ggml/src/ggml-common.h and src/llama-quant.cpp",
         "block_q4_K and its like; llama_tensor_get_type at 007dbbf3", Code,
         "Block layouts and which tensor gets which.");
+    TENSORRT_LLM = ("tensorrt-llm", "TensorRT-LLM", "tensorrt_llm/llmapi/llm_args.py", "KvCacheConfig: free_gpu_memory_fraction, tokens_per_block", Code,
+        "Memory taken for the cache.");
     SGLANG = ("sglang", "SGLang", "python/sglang/srt/model_executor/model_runner.py", "mem_fraction_static: weights and cache", Code,
         "Memory taken for the cache.");
     LMDEPLOY = ("lmdeploy", "LMDeploy", "docs: INT4/INT8 KV cache", "a scale and a zero point for each head and token", Code,

@@ -60,6 +60,7 @@ mod estimator {
     mod record;
     mod schedules;
     mod serving;
+    mod serving_time;
     mod three_d;
     mod time;
     mod trainer;

@@ -45,11 +45,12 @@ pub fn printed_code(link: &str) -> Html {
 }
 
 /// Inputs that say nothing until somebody sets them: of serving, of the libraries that share a model out, loss, float8 and evaluations.
-const QUIET: [FieldId; 18] = [
+const QUIET: [FieldId; 19] = [
     FieldId::Server,
     FieldId::SharedPrefix,
     FieldId::MemoryUtilization,
     FieldId::StaticFraction,
+    FieldId::FreeFraction,
     FieldId::CudaGraphs,
     FieldId::GroupSize,
     FieldId::Loss,

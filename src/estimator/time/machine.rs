@@ -204,6 +204,11 @@ impl Links {
         }
     }
 
+    /// Whether so many neighbours lie in one domain.
+    pub fn is_one_domain(&self, ranks: f64) -> bool {
+        ranks <= self.domain
+    }
+
     /// The ring of so many ranks that lie `stride` apart.
     pub fn ring(&self, ranks: f64, stride: f64) -> Ring {
         if ranks * stride <= self.domain {

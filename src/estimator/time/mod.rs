@@ -22,7 +22,7 @@ pub use cost::{Cost, IDLE_SHARE, at_pace, cost};
 pub(super) use kernels::Timed;
 pub(super) use paces::Paces;
 pub(crate) use serving::gpu_hours_per_million;
-pub use serving::{Bound, Messages, Pace, ServingTime, cache_per_sequence, serving};
+pub use serving::{Bound, Messages, Pace, ServedTraffic, ServingTime, Traffic, cache_per_sequence, serving};
 pub use timing::{Timing, Unknown, timing};
 
 use super::Compute;

@@ -65,7 +65,7 @@ fn rows(shape: &Shape) -> u64 {
 }
 
 /// Matrices in a parameter: one for each expert.
-fn matrices(shape: &Shape) -> u64 {
+pub(crate) fn matrices(shape: &Shape) -> u64 {
     if shape.dims().count() > 2 { shape.dims().next().map_or(1, |dim| dim.1) } else { 1 }
 }
 

@@ -208,7 +208,8 @@ fn no_time_where_rates_are_unknown() {
     assert_eq!(Lowering::parameters_only(&model()).model.num_hidden_layers, LAYERS);
 }
 
-/// A token needs all weights but the embedding's once: 7.50 billion in 16 bit at 0.8 of 3.35 TB/s, and its keys and values.
+/// A token needs all weights but the embedding's once: 7.50 billion in 16 bits, and its keys and values. Kernels reach nine tenths of the
+/// 3.35 TB/s, and some 300 of them start.
 #[test]
 fn decoding_reads_the_weights() {
     let serve = |layout: ParallelLayout, sequences: u64| {
@@ -218,7 +219,8 @@ fn decoding_reads_the_weights() {
     };
     let one = serve(ParallelLayout::SINGLE, 1);
     let (weights, cache) = ((8_030_261_248.0 - 128_256.0 * 4096.0) * 2.0, 8192.0 * 131_072.0);
-    assert!((one.decode.0 / ((weights + cache) / (0.8 * 3.35e12)) - 1.0).abs() < 0.01, "{one:?}");
+    let over = one.decode.0 / ((weights + cache) / 3.35e12);
+    assert!((1.12..1.45).contains(&over), "{over} {one:?}");
     let many = serve(ParallelLayout::SINGLE, 8);
     assert!(many.tokens_per_second > 5.0 * one.tokens_per_second && many.decode.0 > one.decode.0);
     assert!(serve(layout(4, 1, 1), 8).decode.0 < many.decode.0);

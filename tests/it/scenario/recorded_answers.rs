@@ -138,10 +138,11 @@ const GRANITE_4: &str = "modules of its own: gate and up in one matrix, factors,
 const LATENT: &str = "FLOPs: values of latent attention are counted at their own width in place of the queries'";
 const GATE: &str = "FLOPs: the shared experts' gate of one column is counted";
 
-/// Whether the times of an answer were recorded anew: of stacks whose modules are played, they are read off what was played.
+/// Whether the times of an answer were recorded anew: of stacks whose modules are played, they are read off what was played; of serving,
+/// they are made of measured kernels.
 fn is_timed_anew(link: &str) -> bool {
     let job = decode(link).scenario.resolve();
-    job.is_ok_and(|job| job.training().is_some_and(|run| run.stack.is_played()))
+    job.is_ok_and(|job| job.training().is_none_or(|run| run.stack.is_played()))
 }
 
 /// Whether an answer was recorded anew because data-parallel ranks reduce gradients through buckets of their own: DDP's stay for good,
@@ -158,7 +159,8 @@ fn is_reduced_anew(link: &str) -> bool {
 /// Whether an answer was recorded anew because the step of its stack is played with CUDA's kernels, where it was with those of the
 /// processor that PyTorch's memory tracker follows.
 fn is_of_cuda(link: &str) -> bool {
-    is_timed_anew(link)
+    let job = decode(link).scenario.resolve();
+    job.is_ok_and(|job| job.training().is_some_and(|run| run.stack.is_played()))
 }
 
 /// Whether an answer was recorded anew because Megatron-LM copies queries out of the projection's output for their norm, where several
@@ -191,8 +193,11 @@ fn record_some_anew() {
             || is_reduced_anew(link)
             || is_of_cuda(link)
             || is_copied_anew(link);
-        let parts: Vec<&str> = [("time", is_timed_anew(link)), ("model", is_named_anew(link))]
+        let is_timed = is_timed_anew(link);
+        let of_users = ["/serving/users/own/time", "/serving/users/fewest/time"].map(|part| (part, is_timed));
+        let parts: Vec<&str> = [("/time", is_timed), ("/serving/load/time", is_timed), ("/model", is_named_anew(link))]
             .into_iter()
+            .chain(of_users)
             .filter_map(|(part, anew)| anew.then_some(part))
             .collect();
         if !anew && parts.is_empty() {
@@ -202,7 +207,9 @@ fn record_some_anew() {
         if !anew {
             let mut kept = row["answer"].clone();
             for part in parts {
-                kept[part] = now[part].take();
+                if let Some((was, is)) = kept.pointer_mut(part).zip(now.pointer_mut(part)) {
+                    *was = is.take();
+                }
             }
             now = kept;
         }
@@ -325,6 +332,8 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=museglimmer",
     // The tracker does not run its experts, which ask for values.
     "fam=step3p5",
+    // A server whose rule of memory stands in its code; its speed has rows.
+    "srv=tensorrt-llm",
     "act=xielu",
     "opt=muon",
     "xef=native",

@@ -15,6 +15,7 @@ mod published;
 mod report;
 mod row;
 mod serving;
+mod serving_speed;
 mod speed;
 mod statistics;
 mod summary;
@@ -149,6 +150,8 @@ fn run_row(index: usize, row: &Value) -> Row {
     let has = |pointer: &str| row.pointer(pointer).is_some();
     if pretend::is_pretended(fields) {
         pretend::pretended(index, fields)
+    } else if serving_speed::is_serving_speed(fields) {
+        serving_speed::serving_speed(index, fields)
     } else if field::is_field(fields) {
         field::field(index, fields)
     } else if speed::is_speed(fields) {

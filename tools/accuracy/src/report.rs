@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::naming::Named;
 use super::row::Row;
+use super::serving_speed;
 use super::statistics::{Exact, Spread, Summary, reasons, worst};
 use headroom::units::{grouped, to_f64};
 
@@ -67,7 +68,11 @@ fn text_of(file: &File, differences: bool) -> String {
         let _ = writeln!(out, "  {count:>5} × {reason}");
     }
     let _ = writeln!(out, "{}", summary_line("all", &all));
-    for (name, value, summary) in file.groups() {
+    let is_speed = serving_speed::are_serving_speed(&file.rows);
+    if is_speed {
+        out.push_str(&serving_speed::text(&file.rows));
+    }
+    for (name, value, summary) in if is_speed { Vec::new() } else { file.groups() } {
         let _ = writeln!(out, "{}", summary_line(&format!("{name} {value}"), &summary));
         if name == FRAMEWORK {
             for (reason, count) in reasons(file.rows.iter().filter(|row| row.groups.contains(&(name, value.clone())))) {
@@ -169,6 +174,10 @@ fn json_of(file: &File, rows: bool) -> Value {
     object.insert("reasons".to_owned(), json!(listed));
     let unexpressed: serde_json::Map<String, Value> = reasons.into_iter().map(|(reason, count)| (reason, json!(count))).collect();
     object.insert("unexpressed".to_owned(), Value::Object(unexpressed));
+    if serving_speed::are_serving_speed(&file.rows) {
+        object.insert("serving".to_owned(), serving_speed::json(&file.rows, "high"));
+        object.insert("serving_medium".to_owned(), serving_speed::json(&file.rows, "medium"));
+    }
     let groups: Vec<Value> = file
         .groups()
         .into_iter()

@@ -48,6 +48,8 @@ pub enum Quantity {
     Concurrency,
     /// Time of one optimizer step, or of a part of it, nanoseconds.
     StepTime,
+    /// A speed or time of serving, millionths of the row's own unit.
+    ServingSpeed,
 }
 
 impl Quantity {
@@ -70,6 +72,7 @@ impl Quantity {
             Self::Blocks => "blocks",
             Self::Concurrency => "concurrency",
             Self::StepTime => "step time",
+            Self::ServingSpeed => "serving speed",
         }
     }
 }

@@ -251,7 +251,10 @@ type Belongs = fn(Quantity) -> bool;
 const KINDS: [(&str, Belongs); 3] = [
     ("Time", |quantity| quantity == Quantity::StepTime),
     ("Memory and counts", |quantity| {
-        !matches!(quantity, Quantity::StepTime | Quantity::Allocated | Quantity::Reserved | Quantity::OutOfMemory)
+        !matches!(
+            quantity,
+            Quantity::StepTime | Quantity::ServingSpeed | Quantity::Allocated | Quantity::Reserved | Quantity::OutOfMemory
+        )
     }),
     ("Memory under frameworks", |quantity| matches!(quantity, Quantity::Allocated | Quantity::Reserved)),
 ];
@@ -292,6 +295,7 @@ fn off(name: &Named, found: Comparison) -> Value {
 fn amount(quantity: Quantity, number: u64) -> String {
     match quantity {
         Quantity::StepTime => format!("{:.3} s", to_f64(number) / 1e9),
+        Quantity::ServingSpeed => format!("{:.2}", to_f64(number) / 1e6),
         Quantity::Activations
         | Quantity::Peak
         | Quantity::Allocated

@@ -48,6 +48,8 @@ fields! { $
     MemoryUtilization("gmu", "", "").memory_share(),
     /// The engine's share of memory.
     StaticFraction("mfs", "", "").memory_share(),
+    /// The engine's share of memory.
+    FreeFraction("fgf", "", "").memory_share(),
     /// Tokens that the cache is handed out in; empty: the server's own.
     BlockSize("bs", "block_size", "Cache block")
         .whole(1..=65_536).unit("tokens").optional().group(Group::Reserve).serve().folded()

@@ -1,0 +1,42 @@
+//! TensorRT-LLM: the cache takes a share of what weights and working sets leave free.
+
+use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Steps};
+use crate::sources;
+use crate::units::WeightFormat;
+
+pub(super) const ENGINE: EngineSpec = EngineSpec {
+    key: "tensorrt-llm",
+    label: "TensorRT-LLM",
+    help: "The cache takes free_gpu_memory_fraction of what is left free, in blocks of 32 tokens.",
+    place: 4,
+    by_its_rule: "on one GPU, as TensorRT-LLM takes it",
+    cache: CacheMemory::AllThatIsLeft,
+    keeps_own_reserve: true,
+    share: Some(Share {
+        key: "fgf",
+        flag: "free_gpu_memory_fraction",
+        label: "TensorRT-LLM's share of free memory",
+        help: "Share of the memory that is free after the model is loaded, which TensorRT-LLM gives the cache.",
+        default: 0.9,
+        is_beside_context: false,
+        leaves_room_for_working_sets: false,
+        is_of_the_rest: true,
+        note: "TensorRT-LLM takes free_gpu_memory_fraction of what is free after loading for its cache.",
+        source: sources::TENSORRT_LLM,
+    }),
+    block_size: 32, // `tokens_per_block`
+    loads: |format: WeightFormat| !format.is_gguf(),
+    // Schedules a step while the one before runs, and launches from C++; what remains is assumed.
+    steps: Steps {
+        host: 5e-4,
+        sequence: 5e-6,
+        overlaps: true,
+        launch: 3e-6,
+        captured: 128,        // `max_batch_size` of captured graphs
+        most_tokens: 8192,    // `max_num_tokens`
+        most_sequences: 2048, // `max_batch_size`
+        ..Steps::SERVER
+    },
+    smaller_cache: FP8_CACHE,
+    smaller_weights: SMALLER_TENSORS,
+};

@@ -1,0 +1,86 @@
+//! How long serving takes: reading a prompt, and one further token for every sequence.
+
+mod pace;
+mod traffic;
+mod work;
+
+use crate::config::{Job, Run};
+use crate::estimator::served;
+use crate::units::{Bytes, Seconds};
+
+pub use pace::Pace;
+pub use traffic::{ServedTraffic, Traffic};
+
+/// What keeps a step of decoding from being quicker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Reading weights and cache.
+    Memory,
+    /// Matrix products.
+    Compute,
+}
+
+/// Times of one instance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServingTime {
+    /// One chunk of a prompt through all layers.
+    pub prefill_chunk: Seconds,
+    /// A whole prompt, chunk after chunk: the time to the first token of a request that does not wait.
+    pub first_token: Seconds,
+    /// Tokens of that prompt.
+    pub prompt: u64,
+    /// One token of every concurrent sequence at full context.
+    pub decode: Seconds,
+    /// Tokens per second of one instance while all its sequences answer.
+    pub tokens_per_second: f64,
+    /// Messages of a chunk of a prompt, and of a step of decoding.
+    pub messages: [Messages; 2],
+    /// What holds such a step up.
+    pub bound: Bound,
+    /// Sequences from which on a step computes longer than it reads weights; `None` where weights are read in no time.
+    pub turns_at: Option<u64>,
+    /// Price of a million such tokens in the user's currency.
+    pub price_per_million: f64,
+    /// Energy of a million such tokens at full board power, kWh; `None` where the power is unknown.
+    pub kwh_per_million: Option<f64>,
+}
+
+/// Seconds of a step's messages, which nothing hides.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Messages {
+    /// Sums over tensor ranks: two in each layer.
+    pub sums: Seconds,
+    /// Tokens on their way to the ranks of their experts and back.
+    pub experts: Seconds,
+    /// From one pipeline stage to the next.
+    pub stages: Seconds,
+}
+
+impl Messages {
+    /// All of them.
+    pub const fn total(&self) -> f64 {
+        self.sums.0 + self.experts.0 + self.stages.0
+    }
+}
+
+/// Accelerator-hours that a million tokens take: `gpus · 10⁶ / tokens per second / 3600`.
+pub(crate) fn gpu_hours_per_million(gpus: f64, tokens_per_second: f64) -> f64 {
+    gpus * 1e6 / tokens_per_second / 3600.0
+}
+
+/// The times of a serving job; `None` when training, and where peak or memory bandwidth are unknown.
+///
+/// Each kernel of a step reads or multiplies ([`crate::hardware::kernels`]): products with weights (the head's and the blocks'; of routed
+/// experts those that some token takes), attention against every cached key and value, or over the causal half of a prompt, what only
+/// streams, and sums over tensor ranks, from measurements of single operations. The engine adds what its processor does around a step
+/// ([`crate::engines::Steps`]). Assumes that pipeline stages follow each other and that no request waits.
+pub fn serving(job: &Job) -> Option<ServingTime> {
+    let Run::Serving(run) = job.run() else { return None };
+    Some(Pace::of(job)?.time(run.concurrent_sequences))
+}
+
+/// Memory that one sequence adds to a cache, on one tensor rank of all stages together.
+pub fn cache_per_sequence(job: &Job) -> Option<Bytes> {
+    let Run::Serving(run) = job.run() else { return None };
+    Some(served::cached(job, run).0)
+}

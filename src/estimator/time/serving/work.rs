@@ -1,0 +1,243 @@
+//! The kernels of a served step, read off the record, on the accelerator that they run on.
+
+use crate::config::{AttentionKernel, Cluster, Job, ServingRun, Speed};
+use crate::engines::Steps;
+use crate::estimator::served::{self, Multiplies};
+use crate::hardware::kernels::{Kernels, Multiplied, OnCard, Ramp, Roofline};
+use crate::ops::{self, Op};
+use crate::units::{DType, Flops, WeightFormat, to_f64};
+
+/// Start of a kernel that only streams a few numbers, in a captured graph, seconds: a norm on an H200 (`tests/data/rates/h200.jsonl`).
+const SMALL_KERNEL: f64 = 1.9e-6;
+/// Numbers that norms and sums around the two halves of a layer read and write of each number of the stream: four times both.
+const STREAMED: f64 = 8.0;
+/// Of each number inside a half, rotation and activation read one and write one.
+const STREAMED_INSIDE: f64 = 2.0;
+
+/// Rows of a tile: matrix units take 64 at once (PTX ISA, `wgmma.mma_async`), and libraries' smallest tiles have as many.
+const LEAST_ROWS: f64 = 64.0;
+/// Rows of a tile where weights of fewer bits are widened on their way (Marlin, Frantar et al. 2024: tiles of 16 rows).
+const LEAST_ROWS_WIDENED: f64 = 16.0;
+/// Bytes of a score that attention without a fused kernel writes and reads: product, softmax, product, four bytes each.
+const SCORE: f64 = 16.0;
+
+/// Products with weights, alike in so many layers.
+#[derive(Clone, Debug, PartialEq)]
+struct Product {
+    layers: f64,
+    bytes: f64,
+    /// Bytes that a token's activations add.
+    per_token: f64,
+    flops: f64,
+    /// Rows that it multiplies at least.
+    rows: f64,
+    timed: OnCard,
+    /// The share of experts that one token takes; `None`: every token takes the whole.
+    share: Option<f64>,
+}
+
+impl Product {
+    /// Stored bytes that a step with so many tokens reads: of experts those that at least one token takes, if each takes its experts
+    /// evenly and apart from the others.
+    fn read(&self, tokens: f64) -> f64 {
+        self.share.map_or(self.bytes, |share| self.bytes * (1.0 - (1.0 - share).powf(tokens)))
+    }
+
+    fn seconds(&self, tokens: f64) -> f64 {
+        self.layers * self.timed.seconds(self.read(tokens) + tokens * self.per_token, tokens.max(self.rows) * self.flops)
+    }
+
+    /// Seconds of reading its weights, and of multiplying, each by itself and without a start.
+    fn apart(&self, tokens: f64) -> (f64, f64) {
+        let layers = self.layers;
+        (layers * self.read(tokens) * self.timed.per_byte, layers * tokens * self.flops * self.timed.per_flop)
+    }
+}
+
+/// All kernels of a step but messages.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct StepWork {
+    /// Of the blocks: what every token takes part in.
+    blocks: Vec<Product>,
+    /// Behind the blocks: once for every sequence that gets a token.
+    head: Vec<Product>,
+    /// One query against the cache.
+    decode: OnCard,
+    /// Attention over a prompt, and the peak that it is a share of.
+    prefill: (Ramp, f64),
+    /// Seconds in which the scores of one query and one key in one layer go through memory; 0 where the kernel is fused.
+    scores: f64,
+    /// FLOPs of one query and one key in one layer.
+    pub pair: f64,
+    /// Layers with attention.
+    attends: f64,
+    /// Seconds of starts of small kernels in one step.
+    small: f64,
+    /// Bytes that these stream for each token, times seconds of a byte.
+    streams: f64,
+    /// Kernels of a step.
+    pub kernels: f64,
+}
+
+/// Peaks and bandwidth, FLOP/s and bytes per second.
+struct Rates {
+    kernels: &'static Kernels,
+    speed: Speed,
+    memory: f64,
+    wide: f64,
+    eight: Option<f64>,
+    eight_bit_integers: Option<f64>,
+}
+
+impl Rates {
+    fn of(cluster: &Cluster, run: &ServingRun) -> Option<Self> {
+        let peak = cluster.accelerator.peak;
+        Some(Self {
+            kernels: cluster.speed.kernels,
+            speed: cluster.speed,
+            memory: cluster.accelerator.memory_bandwidth?,
+            wide: peak.of(run.activation_dtype)? * 1e12,
+            eight: peak.fp8.map(|peak| peak * 1e12),
+            eight_bit_integers: peak.int8.map(|peak| peak * 1e12),
+        })
+    }
+
+    /// A law where nothing was measured keeps under what large products were seen to reach.
+    fn on(&self, law: Roofline, peak: f64) -> OnCard {
+        let mut timed = law.on(self.memory, peak);
+        if !self.kernels.is_measured {
+            timed.per_byte = timed.per_byte.max(1.0 / (self.memory * self.speed.memory_share));
+        }
+        let seen = self.speed.matmul_16bit.filter(|_| !self.kernels.is_measured).map(|rate| rate * 1e12 * peak / self.wide);
+        OnCard { per_flop: seen.map_or(timed.per_flop, |rate| timed.per_flop.max(1.0 / rate)), ..timed }
+    }
+
+    /// The format that weights multiply in, and its peak.
+    fn multiplied(&self, format: WeightFormat) -> (Multiplied, f64) {
+        let eight = |of, peak: Option<f64>| peak.map_or((Multiplied::Wide, self.wide), |peak| (of, peak));
+        match (format, format.products()) {
+            (WeightFormat::Nvfp4, _) => (Multiplied::Four, 4.0 * self.wide),
+            (WeightFormat::Fp8Block, DType::Fp8) => eight(Multiplied::Blocks, self.eight),
+            (_, DType::Fp8) => eight(Multiplied::Eight, self.eight),
+            (_, DType::Int8) => eight(Multiplied::Eight, self.eight_bit_integers),
+            (_, _) => (Multiplied::Wide, self.wide),
+        }
+    }
+
+    /// Rows that a product multiplies at least.
+    fn rows(&self, one: &Multiplies, run: &ServingRun) -> f64 {
+        let widened = one.narrow && self.kernels.product(self.multiplied(run.quantization).0).1 == Multiplied::Wide;
+        if widened { LEAST_ROWS_WIDENED } else { LEAST_ROWS }
+    }
+
+    fn product(&self, one: &Multiplies, run: &ServingRun, steps: &Steps) -> OnCard {
+        if let Some(law) = steps.blocks.filter(|_| one.narrow) {
+            return self.on(law, 2.0 * self.wide * self.speed.summed_in_16_bits);
+        }
+        let (of, peak) = if one.narrow { self.multiplied(run.quantization) } else { (Multiplied::Wide, self.wide) };
+        let alone = one.narrow && of == Multiplied::Wide;
+        let (law, kept) = if one.routed { self.kernels.of_experts(of, alone) } else { self.kernels.product(of) };
+        self.on(law, if kept == of { peak } else { self.wide })
+    }
+}
+
+impl StepWork {
+    /// The kernels of a serving job; `None` where peak or memory bandwidth are unknown.
+    pub fn of(job: &Job, run: &ServingRun) -> Option<Self> {
+        let rates = Rates::of(job.cluster(), run)?;
+        let steps = &run.engine.spec().steps;
+        let with = ops::lowering(job);
+        let list = ops::lower(&with);
+        let (t, model) = (to_f64(job.layout().t()), job.model());
+        let (tokens, sequences) = (to_f64(with.seq_length.max(1)), to_f64(with.concurrent_sequences.max(1)));
+        let share = model.moe.as_ref().map(|moe| to_f64(moe.num_experts_per_tok) / to_f64(moe.num_experts.max(1)));
+        let (hidden, bytes) = (to_f64(model.hidden_size), to_f64(run.activation_dtype.bits()) / 8.0);
+        let mut blocks: Vec<Product> = Vec::with_capacity(8);
+        let (mut head, mut inside) = (Vec::with_capacity(2), 0.0);
+        let mut experts: Option<Product> = None;
+        for one in served::multiplied(job, run, &list) {
+            let of = if one.is_head { sequences } else { tokens };
+            let (layers, timed) = (to_f64(one.layers), rates.product(&one, run, steps));
+            let apart = if steps.fuses || one.routed { 1.0 } else { one.matrices.max(1.0) };
+            let product = Product {
+                layers: layers * apart,
+                bytes: one.bytes / apart,
+                per_token: bytes * (hidden + one.width / apart),
+                flops: one.flops / of / t / apart,
+                rows: if one.routed || !steps.fuses { 0.0 } else { rates.rows(&one, run) },
+                timed,
+                share: share.filter(|_| one.routed).map(|share| share.min(1.0)),
+            };
+            inside += if one.is_head { 0.0 } else { layers * one.width };
+            match (&mut experts, one.routed, one.is_head) {
+                (_, _, true) => head.push(product),
+                // Both products of experts are one kernel's measurement.
+                (Some(known), true, false) if (known.layers - layers).abs() < 0.5 => {
+                    known.bytes += product.bytes;
+                    known.flops += product.flops;
+                    known.per_token += product.per_token;
+                }
+                (None, true, false) => experts = Some(product),
+                (_, _, false) => blocks.push(product),
+            }
+        }
+        blocks.extend(experts);
+        let core = |ops: &[Op]| ops.iter().filter(|op| op.attention_core).map(|op| op.forward).sum::<Flops>();
+        let Flops(scores) = list.over_blocks(core);
+        let layers = to_f64(model.num_hidden_layers.max(1));
+        let attending = list.kinds.iter().filter(|kind| core(&kind.ops).0 > 0.0);
+        let narrow = run.kv_cache_dtype.dtype().bits() < 16;
+        let decode = rates.kernels.decode(narrow).on(rates.memory, rates.wide);
+        let small = layers * steps.small_kernels;
+        let heads = if run.attention == AttentionKernel::Flash { 0.0 } else { to_f64(model.num_attention_heads) / t };
+        Some(Self {
+            decode,
+            scores: heads * SCORE * decode.per_byte,
+            prefill: (rates.kernels.prefill(narrow), rates.wide),
+            pair: scores / tokens / to_f64(with.context_length.max(1)) / layers / t,
+            attends: attending.map(|kind| to_f64(kind.layers)).sum(),
+            small: small * SMALL_KERNEL,
+            streams: bytes * (layers * STREAMED * hidden + STREAMED_INSIDE * inside) * decode.per_byte,
+            kernels: blocks.iter().map(|one| one.layers).sum::<f64>() + small + layers,
+            blocks,
+            head,
+        })
+    }
+
+    /// Seconds of the products of a step with so many tokens, of which so many sequences get a further one, and of all that only streams.
+    pub fn products(&self, tokens: f64, sequences: f64) -> f64 {
+        let blocks: f64 = self.blocks.iter().map(|one| one.seconds(tokens)).sum();
+        let head: f64 = if sequences > 0.0 { self.head.iter().map(|one| one.seconds(sequences)).sum() } else { 0.0 };
+        blocks + head + self.small + tokens * self.streams
+    }
+
+    /// Seconds of reading weights, and of multiplying with them, each by itself.
+    pub fn apart(&self, tokens: f64, sequences: f64) -> (f64, f64) {
+        let of = |products: &[Product], tokens: f64| {
+            products.iter().map(|one| one.apart(tokens)).fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d))
+        };
+        let ((read, multiplied), (head, last)) = (of(&self.blocks, tokens), of(&self.head, sequences));
+        (read + head, multiplied + last)
+    }
+
+    /// Seconds of one query of each sequence against so many cached bytes of all layers, and so many pairs of query and key.
+    pub fn cached(&self, bytes: f64, pairs: f64) -> f64 {
+        // A state is read and written by one kernel of its layer, too.
+        let layers = self.attends.max(1.0);
+        if bytes <= 0.0 { 0.0 } else { layers * self.decode.seconds(bytes / layers, pairs * self.pair / layers) }
+    }
+
+    /// Seconds of so many cached bytes by themselves.
+    pub const fn reading(&self, bytes: f64) -> f64 {
+        bytes * self.decode.per_byte
+    }
+
+    /// Seconds of attention of a prompt's part that ends at so many tokens.
+    pub fn attention(&self, pairs: f64, length: f64) -> f64 {
+        let (ramp, peak) = self.prefill;
+        if pairs <= 0.0 || self.attends <= 0.0 {
+            return 0.0;
+        }
+        self.attends * ramp.seconds(pairs * self.pair / self.attends, length, peak) + pairs * self.scores
+    }
+}

@@ -1,0 +1,188 @@
+//! What single operations take on six accelerators: written by `tests/data/tools/serving_rates.py` from the operator measurements of PyPI
+//! aiconfigurator-core 0.12.0 (Apache-2.0), never from a served request. Shares are of the datasheet's bandwidth and dense peak.
+
+use super::{Kernels, Ramp, Roofline, Sum};
+
+/// Fits to what was measured of A100.
+pub const A100: Kernels = Kernels {
+    products: [Some(Roofline { start: 6.60, bandwidth: 0.773, rate: 0.772, power: 1.85 }), None, None, None],
+    experts: [
+        Some(Roofline { start: 42.08, bandwidth: 1.000, rate: 0.539, power: 0.85 }),
+        None,
+        None,
+        None,
+        Some(Roofline { start: 39.36, bandwidth: 0.934, rate: 0.492, power: 1.17 }),
+    ],
+    decode: [Some(Roofline { start: 14.30, bandwidth: 0.822, rate: 0.160, power: 2.09 }), None],
+    prefill: [Some(Ramp { start: 15.5, rate: 0.490, tokens: 549.0 }), None],
+    sums: Some([
+        Sum { start: 4.58, bandwidth: 189.9, root: 0.575 },
+        Sum { start: 4.79, bandwidth: 147.0, root: 5.471 },
+        Sum { start: 5.12, bandwidth: 135.5, root: 11.034 },
+    ]),
+    nccl: Some([
+        Sum { start: 9.53, bandwidth: 220.1, root: 12.271 },
+        Sum { start: 13.41, bandwidth: 158.7, root: 13.528 },
+        Sum { start: 20.59, bandwidth: 137.3, root: 12.777 },
+    ]),
+    link: Some(300e9),
+    is_measured: true,
+};
+
+/// Fits to what was measured of H100.
+pub const H100: Kernels = Kernels {
+    products: [
+        Some(Roofline { start: 3.25, bandwidth: 0.886, rate: 0.816, power: 3.02 }),
+        Some(Roofline { start: 5.74, bandwidth: 0.858, rate: 0.591, power: 1.65 }),
+        Some(Roofline { start: 4.97, bandwidth: 0.883, rate: 0.618, power: 1.35 }),
+        None,
+    ],
+    experts: [
+        Some(Roofline { start: 28.38, bandwidth: 1.000, rate: 0.977, power: 0.96 }),
+        Some(Roofline { start: 36.54, bandwidth: 1.000, rate: 0.999, power: 0.80 }),
+        Some(Roofline { start: 30.84, bandwidth: 1.000, rate: 0.372, power: 1.15 }),
+        None,
+        Some(Roofline { start: 26.84, bandwidth: 0.962, rate: 0.283, power: 1.16 }),
+    ],
+    decode: [
+        Some(Roofline { start: 9.80, bandwidth: 0.911, rate: 0.118, power: 1.96 }),
+        Some(Roofline { start: 7.49, bandwidth: 0.757, rate: 0.999, power: 2.09 }),
+    ],
+    prefill: [Some(Ramp { start: 11.8, rate: 0.679, tokens: 749.0 }), Some(Ramp { start: 12.1, rate: 0.822, tokens: 953.0 })],
+    sums: Some([
+        Sum { start: 2.60, bandwidth: 323.0, root: 0.315 },
+        Sum { start: 2.51, bandwidth: 238.2, root: 2.982 },
+        Sum { start: 2.92, bandwidth: 274.8, root: 6.579 },
+    ]),
+    nccl: Some([
+        Sum { start: 6.01, bandwidth: 337.6, root: 5.364 },
+        Sum { start: 9.53, bandwidth: 247.5, root: 5.299 },
+        Sum { start: 15.22, bandwidth: 296.2, root: 10.228 },
+    ]),
+    link: Some(450e9),
+    is_measured: true,
+};
+
+/// Fits to what was measured of B200.
+pub const B200: Kernels = Kernels {
+    products: [
+        Some(Roofline { start: 2.74, bandwidth: 0.800, rate: 0.716, power: 2.36 }),
+        Some(Roofline { start: 6.12, bandwidth: 0.807, rate: 0.524, power: 1.34 }),
+        Some(Roofline { start: 6.67, bandwidth: 0.852, rate: 0.607, power: 1.63 }),
+        Some(Roofline { start: 5.47, bandwidth: 0.712, rate: 0.471, power: 1.28 }),
+    ],
+    experts: [
+        Some(Roofline { start: 19.22, bandwidth: 1.000, rate: 1.000, power: 0.81 }),
+        Some(Roofline { start: 20.66, bandwidth: 1.000, rate: 1.000, power: 0.68 }),
+        Some(Roofline { start: 26.99, bandwidth: 1.000, rate: 1.000, power: 0.58 }),
+        Some(Roofline { start: 16.00, bandwidth: 1.000, rate: 0.535, power: 1.40 }),
+        Some(Roofline { start: 25.26, bandwidth: 0.788, rate: 0.339, power: 0.69 }),
+    ],
+    decode: [
+        Some(Roofline { start: 7.00, bandwidth: 0.910, rate: 0.157, power: 1.88 }),
+        Some(Roofline { start: 6.14, bandwidth: 0.882, rate: 0.222, power: 2.02 }),
+    ],
+    prefill: [Some(Ramp { start: 12.0, rate: 0.593, tokens: 826.0 }), Some(Ramp { start: 12.0, rate: 0.723, tokens: 975.0 })],
+    sums: Some([
+        Sum { start: 4.18, bandwidth: 522.4, root: 0.094 },
+        Sum { start: 4.29, bandwidth: 444.4, root: 2.936 },
+        Sum { start: 4.64, bandwidth: 432.8, root: 4.928 },
+    ]),
+    nccl: Some([
+        Sum { start: 9.25, bandwidth: 594.7, root: 3.595 },
+        Sum { start: 14.46, bandwidth: 472.7, root: 4.535 },
+        Sum { start: 24.39, bandwidth: 492.5, root: 9.496 },
+    ]),
+    link: Some(900e9),
+    is_measured: true,
+};
+
+/// Fits to what was measured of L40S.
+pub const L40S: Kernels = Kernels {
+    products: [
+        Some(Roofline { start: 1.01, bandwidth: 0.812, rate: 0.682, power: 1.83 }),
+        Some(Roofline { start: 2.81, bandwidth: 0.780, rate: 0.513, power: 2.00 }),
+        Some(Roofline { start: 3.32, bandwidth: 0.779, rate: 0.332, power: 2.11 }),
+        None,
+    ],
+    experts: [
+        Some(Roofline { start: 0.50, bandwidth: 0.939, rate: 0.433, power: 1.30 }),
+        Some(Roofline { start: 1.37, bandwidth: 0.969, rate: 1.000, power: 0.76 }),
+        Some(Roofline { start: 6.50, bandwidth: 0.932, rate: 0.820, power: 0.87 }),
+        None,
+        Some(Roofline { start: 3.67, bandwidth: 0.993, rate: 0.792, power: 1.07 }),
+    ],
+    decode: [
+        Some(Roofline { start: 5.81, bandwidth: 0.850, rate: 0.117, power: 2.09 }),
+        Some(Roofline { start: 9.12, bandwidth: 0.811, rate: 0.999, power: 2.18 }),
+    ],
+    prefill: [Some(Ramp { start: 7.8, rate: 0.588, tokens: 261.0 }), Some(Ramp { start: 9.8, rate: 0.742, tokens: 540.0 })],
+    sums: Some([
+        Sum { start: 5.24, bandwidth: 20.2, root: 1.209 },
+        Sum { start: 10.16, bandwidth: 14.5, root: 29.697 },
+        Sum { start: 19.04, bandwidth: 12.4, root: 47.152 },
+    ]),
+    nccl: None,
+    link: None,
+    is_measured: true,
+};
+
+/// Fits to what was measured of RTX PRO 6000.
+pub const RTX_PRO_6000: Kernels = Kernels {
+    products: [
+        Some(Roofline { start: 2.94, bandwidth: 0.941, rate: 0.791, power: 1.87 }),
+        Some(Roofline { start: 5.53, bandwidth: 0.932, rate: 0.691, power: 1.85 }),
+        Some(Roofline { start: 8.96, bandwidth: 0.969, rate: 0.522, power: 1.08 }),
+        Some(Roofline { start: 7.51, bandwidth: 0.825, rate: 0.593, power: 5.18 }),
+    ],
+    experts: [
+        Some(Roofline { start: 4.98, bandwidth: 1.000, rate: 0.664, power: 1.40 }),
+        Some(Roofline { start: 17.30, bandwidth: 1.000, rate: 0.637, power: 1.49 }),
+        Some(Roofline { start: 18.67, bandwidth: 1.000, rate: 0.569, power: 1.53 }),
+        Some(Roofline { start: 47.40, bandwidth: 1.000, rate: 0.849, power: 1.23 }),
+        Some(Roofline { start: 6.87, bandwidth: 1.000, rate: 0.592, power: 1.60 }),
+    ],
+    decode: [
+        Some(Roofline { start: 6.29, bandwidth: 0.954, rate: 0.132, power: 2.03 }),
+        Some(Roofline { start: 8.95, bandwidth: 0.942, rate: 0.743, power: 1.99 }),
+    ],
+    prefill: [Some(Ramp { start: 9.6, rate: 0.659, tokens: 234.0 }), Some(Ramp { start: 12.4, rate: 0.797, tokens: 398.0 })],
+    sums: Some([
+        Sum { start: 4.49, bandwidth: 38.9, root: 0.000 },
+        Sum { start: 11.21, bandwidth: 20.4, root: 19.691 },
+        Sum { start: 22.75, bandwidth: 14.4, root: 35.205 },
+    ]),
+    nccl: Some([
+        Sum { start: 5.85, bandwidth: 38.5, root: 8.209 },
+        Sum { start: 11.98, bandwidth: 17.4, root: 13.514 },
+        Sum { start: 22.87, bandwidth: 14.6, root: 35.727 },
+    ]),
+    link: None,
+    is_measured: true,
+};
+
+/// Fits to what was measured of ARC PRO B60.
+pub const ARC_PRO_B60: Kernels = Kernels {
+    products: [
+        Some(Roofline { start: 20.38, bandwidth: 0.994, rate: 0.957, power: 2.68 }),
+        Some(Roofline { start: 14.84, bandwidth: 0.993, rate: 0.496, power: 1.62 }),
+        None,
+        None,
+    ],
+    experts: [
+        Some(Roofline { start: 74.69, bandwidth: 1.000, rate: 1.000, power: 0.70 }),
+        Some(Roofline { start: 91.56, bandwidth: 1.000, rate: 0.412, power: 0.87 }),
+        None,
+        None,
+        Some(Roofline { start: 147.84, bandwidth: 0.812, rate: 0.294, power: 1.59 }),
+    ],
+    decode: [
+        Some(Roofline { start: 64.09, bandwidth: 0.988, rate: 0.983, power: 2.80 }),
+        Some(Roofline { start: 67.51, bandwidth: 0.970, rate: 0.154, power: 2.02 }),
+    ],
+    prefill: [Some(Ramp { start: 52.9, rate: 0.703, tokens: 390.0 }), Some(Ramp { start: 70.3, rate: 0.378, tokens: 381.0 })],
+    sums: None,
+    nccl: None,
+    link: None,
+    is_measured: true,
+};

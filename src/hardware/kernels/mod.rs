@@ -1,0 +1,254 @@
+//! What the kernels of a served step take: a few constants per architecture, fitted to published measurements of single operations.
+//!
+//! A kernel starts, and then reads or multiplies, whichever takes longer; near the point where both take as long it reaches neither rate:
+//! `t = start + ((bytes / bandwidth)^p + (FLOPs / rate)^p)^(1/p)` (roofline, Williams et al. 2009, with a rounded corner).
+//! Bandwidth and rate are shares of the datasheet's, at most 1, so that no time is below the roofline.
+
+mod measured;
+
+pub use measured::{A100, ARC_PRO_B60, B200, H100, L40S, RTX_PRO_6000};
+
+/// Seconds of a microsecond.
+const MICRO: f64 = 1e-6;
+
+/// The kernels of one architecture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kernels {
+    /// Products with weights by [`Multiplied`]; `None`: the format has no product of its own here.
+    pub products: [Option<Roofline>; 4],
+    /// Routed experts of one layer with their dispatch, by [`Multiplied`], and with weights alone in 4 bits.
+    pub experts: [Option<Roofline>; 5],
+    /// One query against a cache in 16 bits, and in 8.
+    pub decode: [Option<Roofline>; 2],
+    /// Causal attention over a prompt, with a cache in 16 bits and in 8.
+    pub prefill: [Option<Ramp>; 2],
+    /// Sums over 2, 4 and 8 ranks of one node.
+    pub sums: Option<[Sum; 3]>,
+    /// Those by NCCL.
+    pub nccl: Option<[Sum; 3]>,
+    /// The link of these sums, bytes per second in one direction; `None`: PCIe.
+    pub link: Option<f64>,
+    /// Whether they were measured on this accelerator or its chip; otherwise they are another architecture's shares.
+    pub is_measured: bool,
+}
+
+/// In what format a product multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Multiplied {
+    /// In 16 bits, whatever the weights are stored in.
+    Wide,
+    /// In 8 bits with one scale per tensor or column.
+    Eight,
+    /// In 8 bits with one scale for each square of weights.
+    Blocks,
+    /// In 4 bits.
+    Four,
+}
+
+impl Multiplied {
+    /// Its place in the tables.
+    const fn place(self) -> usize {
+        match self {
+            Self::Wide => 0,
+            Self::Eight => 1,
+            Self::Blocks => 2,
+            Self::Four => 3,
+        }
+    }
+}
+
+/// The time of one kernel: its start in microseconds, shares of bandwidth and peak, and how sharp the corner between both is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Roofline {
+    /// Microseconds before the first byte, and behind the last.
+    pub start: f64,
+    /// Share of the datasheet's bandwidth.
+    pub bandwidth: f64,
+    /// Share of the datasheet's dense peak.
+    pub rate: f64,
+    /// Sharpness of the corner.
+    pub power: f64,
+}
+
+impl Roofline {
+    /// Seconds of a kernel on an accelerator of that bandwidth and peak.
+    pub fn on(self, bandwidth: f64, peak: f64) -> OnCard {
+        OnCard {
+            start: self.start * MICRO,
+            per_byte: 1.0 / (self.bandwidth * bandwidth),
+            per_flop: 1.0 / (self.rate * peak),
+            power: self.power,
+        }
+    }
+}
+
+/// A [`Roofline`] on an accelerator: seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OnCard {
+    /// Seconds of the start.
+    pub start: f64,
+    /// Seconds of a byte.
+    pub per_byte: f64,
+    /// Seconds of an operation.
+    pub per_flop: f64,
+    /// Sharpness of the corner.
+    pub power: f64,
+}
+
+impl OnCard {
+    /// Seconds of a kernel that reads and writes so many bytes and does so many operations.
+    pub fn seconds(&self, bytes: f64, flops: f64) -> f64 {
+        let (reads, computes) = (bytes * self.per_byte, flops * self.per_flop);
+        let (long, short) = (reads.max(computes), reads.min(computes));
+        if long <= 0.0 {
+            return self.start;
+        }
+        // The larger is taken out, so that powers of tiny numbers do not vanish.
+        self.start + long * (1.0 + (short / long).powf(self.power)).powf(1.0 / self.power)
+    }
+}
+
+/// Attention over a prompt: seconds = start + FLOPs / rate · (1 + tokens / length).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ramp {
+    /// Microseconds of the start.
+    pub start: f64,
+    /// Share of the 16-bit peak on long prompts.
+    pub rate: f64,
+    /// Tokens at which half of that is reached.
+    pub tokens: f64,
+}
+
+impl Ramp {
+    /// Seconds of one layer's attention that ends at so many tokens.
+    pub fn seconds(self, flops: f64, length: f64, peak: f64) -> f64 {
+        self.start * MICRO + flops / (self.rate * peak) * (1.0 + self.tokens / length.max(1.0))
+    }
+}
+
+/// A sum over ranks: seconds = start + root · √bytes + bytes / bandwidth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sum {
+    /// Microseconds of the start.
+    pub start: f64,
+    /// GB/s of the summed buffer.
+    pub bandwidth: f64,
+    /// Nanoseconds of the square root of a byte: between the sizes where latency and bandwidth count alone.
+    pub root: f64,
+}
+
+impl Sum {
+    /// Seconds of a sum of so many bytes over links `times` as fast as those that were measured.
+    pub fn seconds(self, bytes: f64, times: f64) -> f64 {
+        self.start * MICRO + self.root * 1e-9 * (bytes / times).sqrt() + bytes / (self.bandwidth * 1e9 * times)
+    }
+}
+
+impl Kernels {
+    /// Those of an architecture of which nothing was measured: the shares of the H100, an assumption.
+    pub const ASSUMED: Self = H100.assumed();
+
+    /// These shares, assumed of another architecture.
+    #[must_use]
+    pub const fn assumed(self) -> Self {
+        Self { is_measured: false, ..self }
+    }
+
+    /// A product with weights of that format, and whether it multiplies in it; else they are widened to 16 bits on their way.
+    pub fn product(&self, of: Multiplied) -> (Roofline, Multiplied) {
+        found(&self.products, of)
+    }
+
+    /// Routed experts, likewise; `alone`: weights are in 4 bits and activations in 16.
+    pub fn of_experts(&self, of: Multiplied, alone: bool) -> (Roofline, Multiplied) {
+        match self.experts {
+            [.., Some(law)] if alone => (law, Multiplied::Wide),
+            [wide, eight, blocks, four, _] => found(&[wide, eight, blocks, four], of),
+        }
+    }
+
+    /// One query against a cache; `narrow`: in 8 bits.
+    pub fn decode(&self, narrow: bool) -> Roofline {
+        let [wide, eight] = self.decode;
+        eight.filter(|_| narrow).or(wide).unwrap_or(FALLBACK)
+    }
+
+    /// Attention over a prompt; `narrow`: the cache is in 8 bits.
+    pub fn prefill(&self, narrow: bool) -> Ramp {
+        let [wide, eight] = self.prefill;
+        eight.filter(|_| narrow).or(wide).unwrap_or(Ramp { start: 12.0, rate: 0.5, tokens: 750.0 })
+    }
+
+    /// A sum over so many ranks of one node on that link, by an engine's own kernel or by NCCL, and how many times as fast the link is as
+    /// the one that was measured. Without a link: PCIe, as L40S have it.
+    pub fn sum(&self, ranks: f64, link: Option<f64>, own_kernel: bool) -> (Sum, f64) {
+        let sums = |kernels: &Self| if own_kernel { kernels.sums } else { kernels.nccl };
+        let own = sums(self).filter(|_| link.is_some() && self.link.is_some());
+        let times = own.and(link).zip(self.link).map_or(1.0, |(link, measured)| link / measured);
+        let [two, four, eight] =
+            own.or_else(|| sums(&L40S)).or(RTX_PRO_6000.nccl).unwrap_or([Sum { start: 5.0, bandwidth: 20.0, root: 1.0 }; 3]);
+        let sum = if ranks <= 2.0 {
+            two
+        } else if ranks <= 4.0 {
+            four
+        } else {
+            eight
+        };
+        (sum, times)
+    }
+}
+
+/// A law of an architecture whose tables lack one: an assumption.
+const FALLBACK: Roofline = Roofline { start: 5.0, bandwidth: 0.8, rate: 0.7, power: 2.0 };
+
+fn found(laws: &[Option<Roofline>; 4], of: Multiplied) -> (Roofline, Multiplied) {
+    match laws.get(of.place()).copied().flatten() {
+        Some(law) => (law, of),
+        None => (laws[0].unwrap_or(FALLBACK), Multiplied::Wide),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{A100, ARC_PRO_B60, B200, H100, Kernels, L40S, RTX_PRO_6000, Roofline};
+
+    const ALL: [Kernels; 6] = [A100, H100, B200, L40S, RTX_PRO_6000, ARC_PRO_B60];
+
+    fn laws() -> impl Iterator<Item = Roofline> {
+        ALL.into_iter().flat_map(|kernels| {
+            let all = kernels.products.into_iter().chain(kernels.experts).chain(kernels.decode);
+            all.flatten().collect::<Vec<_>>()
+        })
+    }
+
+    #[test]
+    fn no_kernel_is_above_the_roofline() {
+        for law in laws() {
+            assert!(law.bandwidth <= 1.0 && law.rate <= 1.0 && law.start > 0.0 && law.power > 0.0, "{law:?}");
+        }
+        assert!(ALL.iter().flat_map(|kernels| kernels.prefill).flatten().all(|ramp| ramp.rate < 1.0));
+    }
+
+    #[test]
+    fn more_work_takes_longer() {
+        for law in laws() {
+            let timed = law.on(3e12, 1e15);
+            let seconds = |bytes: f64, flops: f64| timed.seconds(bytes, flops);
+            assert!(seconds(1e6, 1e9) < seconds(2e6, 1e9) && seconds(2e6, 1e9) < seconds(2e6, 1e12), "{law:?}");
+            assert!(seconds(1e9, 0.0) >= 1e9 / 3e12 && seconds(0.0, 1e12) >= 1e12 / 1e15, "{law:?}");
+        }
+    }
+
+    #[test]
+    fn larger_sums_and_more_ranks_take_longer() {
+        for kernels in ALL {
+            let seconds = |ranks: f64, bytes: f64| {
+                let (sum, times) = kernels.sum(ranks, kernels.link, true);
+                sum.seconds(bytes, times)
+            };
+            for bytes in [1e3, 1e5, 1e7] {
+                assert!(seconds(2.0, bytes) < seconds(8.0, bytes) && seconds(8.0, bytes) < seconds(8.0, 2.0 * bytes));
+            }
+        }
+    }
+}
