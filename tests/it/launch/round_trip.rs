@@ -101,7 +101,9 @@ fn what_is_written_is_read_back() {
             let back = read(&[Pasted { name: "", text: &written.text }], &Scenario::default())
                 .unwrap_or_else(|error| panic!("{}\n{error}", written.text));
             if written.missing.is_empty() {
-                let different = back.scenario.differences(&scenario);
+                // What a tool has no word for is said anew by its reader.
+                let mut different = back.scenario.differences(&scenario);
+                different.retain(|id| *id != FieldId::FlagsNotCounted);
                 assert_eq!(
                     different,
                     [],
