@@ -4,7 +4,7 @@ use super::{FormatSpec, Role};
 use crate::launch::report::Way;
 use crate::launch::shared::llamafactory_flags::QUIET;
 use crate::launch::shared::run::{self, Habits, Mixed, TRAINER, Weights, settle};
-use crate::launch::shared::{adapters, is_on, objective, stated_on, stated_whole, trainer, whole, word, words};
+use crate::launch::shared::{adapters, is_file, is_on, objective, stated_on, stated_whole, trainer, whole, word, words};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing};
 use crate::scenario::{FieldId, Value};
 
@@ -136,10 +136,11 @@ const FLAGS: &[Flag] = &[
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     let command = text.invocations().iter().find_map(|run| {
         let is_cli = matches!(run.program.as_str(), "llamafactory-cli" | "lmf") && run.starts(&run.program, &["train"]);
-        let is_script = matches!(run.program.as_str(), "train_bash.py" | "train.py" | "launcher.py")
-            && run.arguments.iter().enumerate().any(|(at, word)| {
-                word.text == "--stage" || word.text == "--finetuning_type" || (at == 0 && word.text.ends_with(".yaml"))
-            });
+        let is_script =
+            matches!(run.program.as_str(), "train_bash.py" | "train.py" | "launcher.py")
+                && run.arguments.iter().enumerate().any(|(at, word)| {
+                    word.text == "--stage" || word.text == "--finetuning_type" || (at == 0 && is_file(&word.text))
+                });
         (is_cli || is_script).then(|| run.stated(usize::from(is_cli), FORMAT.flags))
     });
     if let Some(mut stated) = command {
@@ -169,7 +170,7 @@ fn begin(reading: &mut Reading<'_>) {
     reading.scenario.set(FieldId::LoraAlpha, Value::Decimal(16.0));
     reading.scenario.set(FieldId::Precision, Value::Choice("bf16-pure"));
     adapters::default_targets(reading, &["all"]);
-    let file = reading.stated(&[""]).filter(|given| given.text().ends_with(".yaml") || given.text().ends_with(".json")).cloned();
+    let file = reading.stated(&[""]).filter(|given| is_file(&given.text())).cloned();
     let Some(given) = file else { return };
     match reading.beside_named(&given.text()).and_then(|text| text.keys().cloned()) {
         Some(Ok(keys)) => {
@@ -208,7 +209,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         ("freeze", Some(given)) => frozen(reading, &given)?,
         ("lora" | "full", _) | (_, None) => {}
         (_, Some(given)) => {
-            reading.not_modelled(&given, "This way of tuning is not modelled: all parameters are counted as learning.")
+            reading.not_modelled(&given, "This way of tuning is not modelled: all parameters are counted as learning.");
         }
     }
     if reading.stated(&["lora_alpha"]).is_none() {

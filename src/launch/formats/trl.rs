@@ -3,7 +3,7 @@
 use super::{FormatSpec, Role};
 use crate::launch::report::Way;
 use crate::launch::shared::run::{Habits, Mixed, TRAINER, Weights, settle};
-use crate::launch::shared::{adapters, is_on, objective, python, stated_on, stated_whole, trainer, whole, word, words};
+use crate::launch::shared::{adapters, is_file, is_on, objective, python, stated_on, stated_whole, trainer, whole, word, words};
 use crate::launch::{Flag, Given, LaunchError, Place, Reading, Stated, Takes, Text, Writing};
 use crate::scenario::{FieldId, Value};
 
@@ -249,8 +249,7 @@ fn command(text: &Text<'_>) -> Option<Stated> {
             (names(first)?, 1)
         } else {
             let script = run.program.strip_suffix(".py").or_else(|| run.program.strip_prefix("trl.scripts."))?;
-            let is_settings =
-                |word: &str| word.starts_with("--model_name") || word.starts_with("--config") || word.ends_with(".yaml");
+            let is_settings = |word: &str| word.starts_with("--model_name") || word.starts_with("--config") || is_file(word);
             run.arguments.iter().find(|word| is_settings(&word.text))?;
             (names(script.strip_prefix("run_").unwrap_or(script))?, 0)
         };
@@ -312,7 +311,7 @@ fn begin(reading: &mut Reading<'_>) {
     reading.scenario.set(FieldId::Precision, Value::Choice("amp-bf16"));
     reading.scenario.set(FieldId::Autocast, Value::Flag(true));
     adapters::default_targets(reading, &["q_proj", "v_proj"]);
-    if let Some(given) = reading.stated(&["config", ""]).filter(|given| given.text().ends_with(".yaml")).cloned() {
+    if let Some(given) = reading.stated(&["config", ""]).filter(|given| is_file(&given.text())).cloned() {
         match reading.beside_named(&given.text()).and_then(|text| text.keys().cloned()) {
             Some(Ok(keys)) => {
                 reading.tell(&given, Way::Read, "Read from the file beside the command.".to_owned());

@@ -49,13 +49,13 @@ fn settings(reading: &mut Reading<'_>, own: Option<&str>) -> Result<Vec<Given>, 
         (None, Some(given)) if given.text().trim_start().starts_with('{') => {
             Text::new("", &given.text()).keys().cloned().transpose()?.unwrap_or_default()
         }
-        (None, Some(given)) => match reading.beside_named(&given.text()).and_then(|text| text.keys().cloned()) {
-            Some(keys) => keys?,
-            None => {
+        (None, Some(given)) => {
+            let beside = reading.beside_named(&given.text()).and_then(|text| text.keys().cloned()).transpose()?;
+            if beside.is_none() {
                 reading.tell(&given, Way::Unknown, format!("Paste or drop {} beside the command, too.", given.text()));
-                Vec::new()
             }
-        },
+            beside.unwrap_or_default()
+        }
         (None, None) => Vec::new(),
     };
     let renamed = keys.into_iter().filter(|given| !given.key.starts_with('_')).map(|given| {

@@ -73,3 +73,9 @@ pub fn stated_on(reading: &Reading<'_>, names: &[&str]) -> Option<bool> {
 pub fn says_something(given: &Given) -> bool {
     given.is_on() != Some(false) && !given.text().trim().is_empty()
 }
+
+/// Whether a word names a file of settings.
+pub fn is_file(word: &str) -> bool {
+    let ending = std::path::Path::new(word).extension().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+    ["yaml", "yml", "json"].iter().any(|known| ending.eq_ignore_ascii_case(known))
+}

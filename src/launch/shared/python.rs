@@ -53,7 +53,7 @@ pub fn stated(text: &Text<'_>, configs: &[&str]) -> Option<Stated> {
 
 /// The model that is trained: the last that is loaded before the first setting of the run, or the first behind it. A script may load
 /// others, to judge what came out.
-fn trained<'a>(calls: &'a [Call], is_setting: impl Fn(&&Call) -> bool) -> Option<&'a Call> {
+fn trained(calls: &[Call], is_setting: impl Fn(&&Call) -> bool) -> Option<&Call> {
     let settings = calls.iter().position(|call| is_setting(&call)).unwrap_or(calls.len());
     let loads = |call: &&Call| last(call) == "from_pretrained" && is_model(call);
     let (before, behind) = calls.split_at_checked(settings)?;

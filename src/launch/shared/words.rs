@@ -113,7 +113,7 @@ pub fn environment(writing: &mut Writing<'_>, further: &[(&str, String)]) -> Str
     writing.is_said(&[FieldId::ExpandableSegments]);
     let segments = grows.then(|| ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True".to_owned()));
     let all = further.iter().cloned().chain(segments);
-    all.map(|(name, value)| format!("{name}={value} \\\n")).collect()
+    all.flat_map(|(name, value)| [name.to_owned(), "=".to_owned(), value, " \\\n".to_owned()]).collect()
 }
 
 /// The flags of a command line in which the words of a list stand by themselves behind one flag.

@@ -204,7 +204,7 @@ fn flops_are_what_pytorch_counts() {
 #[test]
 fn no_answer_offers_a_longer_target_than_the_decoder_has_positions() {
     let job = support::serving_job(&read(WHISPER), ParallelLayout::SINGLE, |run| {
-        (run.context_length, run.concurrent_sequences) = (100, 1)
+        (run.context_length, run.concurrent_sequences) = (100, 1);
     });
     assert_eq!(inverse(&Lengths::of(&job)).longest_seq, Some(448));
 }

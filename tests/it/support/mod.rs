@@ -223,18 +223,21 @@ fn parameters_beside_shared(config: &ModelConfig, shared: &SharedBlocks, hybrid:
     own + if hybrid.attention_layers.contains(layer) { h * h + adds } else { 0 }
 }
 
+/// One layer of attention and feed-forward alone, as far as no other form counts them.
+fn plain_layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
+    let counted = &config.family.modules().encoder;
+    let apart = counted.counts_attention || config.compressed.is_some();
+    let attention = if apart { 0 } else { attention_parameters(config) };
+    let feed_forward = if counted.counts_feed_forward { 0 } else { feed_forward_parameters(config, layer) };
+    attention + feed_forward + config.norms_per_block * norm
+}
+
 /// One layer: whichever of attention, state and feed-forward it has, with a norm for each half that is there.
 fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
     if let (Some(shared), Some(hybrid)) = (config.shared, &config.hybrid) {
         return parameters_beside_shared(config, &shared, hybrid, layer) + norm;
     }
-    let Some(hybrid) = &config.hybrid else {
-        let counted = &config.family.modules().encoder;
-        let apart = counted.counts_attention || config.compressed.is_some();
-        let attention = if apart { 0 } else { attention_parameters(config) };
-        let feed_forward = if counted.counts_feed_forward { 0 } else { feed_forward_parameters(config, layer) };
-        return attention + feed_forward + config.norms_per_block * norm;
-    };
+    let Some(hybrid) = &config.hybrid else { return plain_layer_parameters(config, layer, norm) };
     let (mut total, mut halves) = (0, [false; 2]);
     if hybrid.attention_layers.contains(layer) {
         let other = hybrid.other_heads.as_ref().filter(|other| other.layers.contains(layer));

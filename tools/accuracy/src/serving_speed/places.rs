@@ -87,18 +87,18 @@ pub fn weights(printed: &str, model: &str, engine: &str) -> Result<WeightFormat,
         printed if printed.starts_with("MXFP4") => Format::Mxfp4,
         printed if printed.starts_with("GGUF Q8_0") => Format::Q8_0,
         printed if printed.starts_with("4-bit") && engine == "llamacpp" => Format::Q4KM,
-        "as the checkpoint (no quantization flag)" => return published(model),
+        "as the checkpoint (no quantization flag)" => published(model),
         other => return Err(format!("weights in {other}: not modelled")),
     })
 }
 
 /// The format in which a model's weights are published.
-fn published(model: &str) -> Result<WeightFormat, String> {
+fn published(model: &str) -> WeightFormat {
     if model.contains("FP8") {
-        return Ok(WeightFormat::Fp8Block);
+        return WeightFormat::Fp8Block;
     }
     let row = headroom::catalog::model(model);
-    Ok(row.and_then(|row| row.weights).unwrap_or(WeightFormat::Bf16))
+    row.and_then(|row| row.weights).unwrap_or(WeightFormat::Bf16)
 }
 
 /// The format of a row's cache: 16 bits where the row says default, and where it says nothing.
