@@ -45,7 +45,7 @@ fn is_wanted(name: &str) -> bool {
 fn is_settings(name: &str) -> bool {
     let of_model =
         ["tokenizer", "generation", "preprocessor", "processor", "special_tokens", "added_tokens", "vocab", "chat_template"];
-    name.ends_with(".json") && !of_model.iter().any(|word| name.contains(word))
+    name.strip_suffix(".json").is_some_and(|stem| !of_model.iter().any(|word| stem.contains(word)))
 }
 
 /// Reads the beginnings of the files chosen in an input, as far as they say what a model is, each with its name, in base64.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use headroom::launch::{Effect, Format, Pasted, Role, read, write};
+use headroom::launch::{Effect, Format, Pasted, Role, defaults, read, write};
 use headroom::scenario::{FieldId, FieldKind, Mode, Scenario, Value, field};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -24,7 +24,10 @@ fn inputs(format: Format) -> Vec<(FieldId, Option<Vec<&'static str>>)> {
         _ => None,
     };
     let in_table = format.flags.iter().copied().flatten().filter_map(|flag| of_flag(&flag.effect));
-    let beside = format.further.iter().filter(|id| !matches!(id, FieldId::Model | FieldId::Gpus)).map(|id| (*id, None));
+    // What code of a training's format reads depends on other inputs: those of servers stand by themselves.
+    let stand_alone = defaults(format).mode() == Mode::Serve;
+    let further = format.further.iter().filter(|id| stand_alone && !matches!(id, FieldId::Model | FieldId::Gpus));
+    let beside = further.map(|id| (*id, None));
     in_table.chain(beside).collect()
 }
 
