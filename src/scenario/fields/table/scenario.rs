@@ -46,5 +46,5 @@ fields! { $
     LeftOut("lo", "left_out", "Left out").keys(80).default(FieldDefault::Text("")),
     /// Flags of the command that the scenario was read from which change memory or time, or may, and
     /// are not modelled.
-    FlagsNotCounted("fnc", "flags_not_counted", "Flags not counted").keys(160).default(FieldDefault::Text("")),
+    FlagsNotCounted("fnc", "flags_not_counted", "Flags not counted").keys(100).default(FieldDefault::Text("")),
 }
