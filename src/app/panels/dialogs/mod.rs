@@ -11,7 +11,7 @@ use crate::app::ui::Dialog;
 /// The dialogs with the names of their parts and their headings.
 pub const DIALOGS: [(Dialog, &str, &str); 3] = [
     (Dialog::Share, "share", "Share this scenario"),
-    (Dialog::Paste, "paste", "Paste a model or an out-of-memory message"),
+    (Dialog::Paste, "paste", "Paste a command, file, link or log"),
     (Dialog::Save, "save", "Save this scenario"),
 ];
 
