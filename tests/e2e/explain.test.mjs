@@ -91,7 +91,7 @@ test('serving explains its times, its cost and its cache', async () => {
   const page = await open('v1&do=serve&m=llama3-8b&n=1');
   for (const [what, path, says] of [
     ['KV cache of one token', 'time/KV cache of one token', /num_key_value_heads/],
-    ['One further token of every answer', 'time/One further token of every answer', /Reading the weights/],
+    ['One further token of every answer', 'time/One further token of every answer', /reading weights or multiplying/],
     ["Cost of a million tokens, in the price's currency", "time/Cost of a million tokens, in the price's currency", /price/],
     ['KV cache', 'ledger/KV cache', /Doubles with context_length/],
   ]) {

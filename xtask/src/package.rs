@@ -27,10 +27,19 @@ pub fn build(path: &OsStr) -> Outcome {
     let linked = built.join(target).join("release/headroom_package.wasm");
     let folder = root().join(FOLDER);
     let _ = fs::remove_dir_all(&folder); // the first time there is none
+    // The program is mostly the same for all kinds: it is made smaller once.
+    let mut made: Option<(Vec<u8>, Vec<u8>)> = None;
     for (kind, name) in TARGETS {
         let mut command = program("wasm-bindgen", &["--target", kind, "--out-name", "headroom", "--out-dir"]);
         run(command.arg(folder.join(name)).arg(&linked).env("PATH", path))?;
-        smaller(path, &folder.join(name).join("headroom_bg.wasm"))?;
+        let wasm = folder.join(name).join("headroom_bg.wasm");
+        let linked = read(&wasm)?;
+        if let Some((_, after)) = made.as_ref().filter(|(before, _)| *before == linked) {
+            fs::write(&wasm, after).map_err(|error| format!("{} cannot be written: {error}.", wasm.display()))?;
+        } else {
+            smaller(path, &wasm)?;
+            made = Some((linked, read(&wasm)?));
+        }
     }
     write(&folder.join("package.json"), &description())?;
     write(&folder.join("node/package.json"), "{ \"type\": \"commonjs\" }\n")?;
@@ -48,7 +57,11 @@ pub fn build(path: &OsStr) -> Outcome {
 }
 
 fn smaller(path: &OsStr, wasm: &Path) -> Outcome {
-    run(program("wasm-opt", &["-Oz", "--all-features"]).arg(wasm).arg("-o").arg(wasm).env("PATH", path))
+    run(program("wasm-opt", &["-Oz"]).arg(wasm).arg("-o").arg(wasm).env("PATH", path))
+}
+
+fn read(file: &Path) -> Outcome<Vec<u8>> {
+    fs::read(file).map_err(|error| format!("{} cannot be read: {error}.", file.display()))
 }
 
 fn write(file: &Path, text: &str) -> Outcome {
