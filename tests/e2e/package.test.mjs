@@ -29,7 +29,11 @@ test('a browser gets what Node gets', { skip }, async () => {
   const { estimate } = await import(pathToFileURL(path.join(PACKAGE, 'node/headroom.js')).href);
   const server = await serve(() => PACKAGE);
   try {
-    const page = await openPage({ url: `${server.url}package.json` });
+    const page = await openPage({
+      url: `${server.url}package.json`,
+      // The browser asks for an icon, which a package has not.
+      prepare: (page) => page.route('**/favicon.ico', (route) => route.fulfill({ status: 204 })),
+    });
     const answer = await page.evaluate(async ({ script, command }) => {
       const engine = await import(script);
       await engine.default();
