@@ -124,9 +124,7 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
                 .iter()
                 .any(|word| word.text.split('=').next() == Some(mark) || word.text.replace('-', "_") == mark.replace('-', "_"))
         };
-        !run.program.is_empty()
-            && MARKS.iter().any(says)
-            && run.arguments.iter().any(|word| word.text.starts_with("--output"))
+        !run.program.is_empty() && MARKS.iter().any(says) && run.arguments.iter().any(|word| word.text.starts_with("--output"))
     });
     if let Some(run) = command {
         return Some(Ok(run.stated(0, FORMAT.flags)));
