@@ -223,18 +223,18 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
             "Kernel by kernel: products or reading weights, whichever takes longer, attention, and what only streams; then messages and what \
              the server's processor does.",
             itself("one piece", time.prefill_chunk.0),
-            sources::ROOFLINE,
+            sources::SERVING_KERNELS,
         ),
         "Time to the first token" => (
             "The pieces of a prompt one after the other, with attention over what was read before.",
             itself("the prompt", time.first_token.0),
-            sources::ROOFLINE,
+            sources::SERVING_KERNELS,
         ),
         "One further token of every answer" => (
             "Kernel by kernel: reading weights or multiplying with them, whichever takes longer, every cached key and value, and what only \
              streams; then messages and what the server's processor does.",
             itself("one further token", time.decode.0),
-            sources::ROOFLINE,
+            sources::SERVING_KERNELS,
         ),
         "Tokens per second of one request" => {
             ("One token in the time of a step.", (Expr::whole(1).over(decode()), per_second), sources::ARITHMETIC)
