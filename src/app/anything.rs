@@ -5,12 +5,14 @@ use serde_json::{Value, json as object};
 
 use super::launching::{remedies, summary};
 use super::report::{Report, json};
-use crate::import::{self, Imported, oom};
+use crate::import::oom::{self, OomMessage};
+use crate::import::{self, Imported};
+use crate::launch::logs::{self, Log};
 use crate::launch::{self, Launched, Pasted, Row};
 use crate::scenario::{FieldError, Scenario, codec, field};
 
-/// The kind of a pasted text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The kind of a pasted text, with what was found in one that is no scenario.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// A link of this page, or the part behind its `#`.
     Link,
@@ -18,10 +20,10 @@ pub enum Kind {
     Launch,
     /// A model's `config.json`.
     Config,
-    /// A message of a run that ran out of memory, or a log with one.
-    Message,
-    /// What a server printed when it started.
-    Log,
+    /// Messages of a run that ran out of memory.
+    Messages(Vec<OomMessage>),
+    /// The start of a server as it printed it.
+    Log(Log),
 }
 
 /// A text that became a scenario.
@@ -29,9 +31,9 @@ pub enum Kind {
 pub struct Understood {
     /// The scenario.
     pub scenario: Scenario,
-    /// What was read of a command or file.
+    /// The reading of a command or file.
     pub launched: Option<Launched>,
-    /// What was read of a `config.json`.
+    /// The reading of a `config.json`.
     pub imported: Option<Imported>,
     /// Sentences about a link.
     pub notices: Vec<String>,
@@ -56,8 +58,8 @@ pub fn kind_of(text: &str) -> Option<Kind> {
     }
     // A log with a message may begin with the command that was run.
     let may_hold_message = !text.starts_with('{') || ["emory", "MEMORY"].iter().any(|word| text.contains(word));
-    if may_hold_message && oom::read(text).is_ok() {
-        return Some(Kind::Message);
+    if may_hold_message && let Ok(messages) = oom::read(text) {
+        return Some(Kind::Messages(messages));
     }
     if launch::recognises(text) {
         return Some(Kind::Launch);
@@ -65,7 +67,7 @@ pub fn kind_of(text: &str) -> Option<Kind> {
     if text.starts_with('{') {
         return Some(Kind::Config);
     }
-    launch::logs::read(text).map(|_| Kind::Log)
+    logs::read(text).map(Kind::Log)
 }
 
 /// The part of a link that holds a scenario.
@@ -76,6 +78,15 @@ fn fragment(text: &str) -> Option<&str> {
             .iter()
             .any(|version| behind.strip_prefix(version).is_some_and(|rest| rest.is_empty() || rest.starts_with('&')));
     is_link.then_some(behind)
+}
+
+/// The scenario of a link, or of the part behind its `#`, whether it resolves or not.
+///
+/// # Errors
+/// Sentences about a link that cannot be read.
+pub fn scenario_of(link: &str) -> Result<Scenario, Vec<String>> {
+    let decoded = codec::decode(link.split_once('#').map_or(link, |(_, behind)| behind));
+    if decoded.failed { Err(decoded.notices) } else { Ok(decoded.scenario) }
 }
 
 /// The scenario of pasted texts: of a link, a `config.json`, or commands and files with what lies beside them. What they leave open is taken

@@ -1,4 +1,4 @@
-//! What a pasted command or file says, in words: which tool, what was read, and what to change in it. No browser in here.
+//! A pasted command or file in words: its tool, what was read, and what to change in it. No browser in here.
 
 use super::panels::fixes::apply;
 use crate::estimator::estimate;
@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 pub struct Remedy {
     /// The change in the page's words.
     pub title: String,
-    /// The same as settings.
+    /// That change as settings.
     pub changes: Vec<Change>,
     /// The scenario with the change.
     pub scenario: Scenario,

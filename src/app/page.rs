@@ -101,7 +101,7 @@ fn later(state: State, action: impl FnOnce() + 'static) {
     });
 }
 
-/// What parts ask of this browser.
+/// Questions of parts to this browser.
 const AROUND: Around = Around { link: |said| browser::link_to(&browser::fragment_of(said)), date: browser::local_date };
 
 /// Keeps the parts of a list what their functions say.

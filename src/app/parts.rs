@@ -38,7 +38,7 @@ pub enum Follows {
 /// The function that writes a part, by what it reads.
 #[derive(Clone, Copy, Debug)]
 pub enum Write {
-    /// The same always.
+    /// It never changes.
     Fixed(fn() -> Html),
     /// Scenario, answers, and the state of the page.
     Answer(fn(&Snapshot, &Answers, &Ui, &Around) -> Html),
@@ -46,7 +46,7 @@ pub enum Write {
     Plot(fn(&Plots, &Answers, &Ui) -> Html),
 }
 
-/// What a part asks of the browser around it.
+/// Questions of a part to the browser around it.
 #[derive(Clone, Copy, Debug)]
 pub struct Around {
     /// The address of the page with the link of what it shows.

@@ -24,7 +24,7 @@ pub struct Fit {
     pub parameters: u64,
     /// The format of its weights, or what learns: the word of the input that differs between rows of a model.
     pub way: &'static str,
-    /// The same for people.
+    /// The way in words for people.
     pub way_label: String,
     /// Served: the longest context of one request that fits, at most the model's own. Fine-tuned: the scenario's sequence length.
     pub length: u64,

@@ -238,7 +238,7 @@ pub struct LayerKind {
     pub indexed: bool,
     /// True for a block of the encoder beside a decoder.
     pub source: bool,
-    /// What it is where keys are compressed.
+    /// Its sizes where keys are compressed.
     pub compressed: CompressedLayer,
 }
 

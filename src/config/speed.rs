@@ -33,7 +33,7 @@ pub struct Speed {
     /// How many times its 16-bit peak it reaches where products are summed in 16 bits: 2 on GeForce, whose peaks with sums in 32 bits are
     /// half of the chip's.
     pub summed_in_16_bits: f64,
-    /// What the kernels of a served step take.
+    /// Times of the kernels of a served step.
     pub kernels: &'static Kernels,
 }
 

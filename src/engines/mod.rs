@@ -37,13 +37,13 @@ pub struct EngineSpec {
     pub loads: fn(WeightFormat) -> bool,
     /// The cache in 8 bits, as this engine offers it.
     pub smaller_cache: SmallerCache,
-    /// What its steps take beside the kernels of the model, and how they are put together.
+    /// Times of its steps beside the kernels of the model, and how steps are put together.
     pub steps: Steps,
     /// Formats of fewer bits that are offered for more requests, with their titles, from many bits to few.
     pub smaller_weights: &'static [(WeightFormat, &'static str)],
 }
 
-/// What a step takes beside the model's kernels, and what it is made of.
+/// Times of a step beside the model's kernels, and its parts.
 #[derive(Debug)]
 pub struct Steps {
     /// Seconds of the processor for every step: schedule, inputs, sampling, output.
@@ -54,9 +54,9 @@ pub struct Steps {
     pub arrival: f64,
     /// Seconds of each token of a prompt on that way.
     pub per_prompt_token: f64,
-    /// Whether sums over ranks are the engine's own kernels; otherwise they are NCCL's.
+    /// True if sums over ranks are the engine's own kernels; otherwise they are NCCL's.
     pub own_sums: bool,
-    /// Whether the processor prepares a step while the accelerator runs the one before.
+    /// True if the processor prepares a step while the accelerator runs the one before.
     pub overlaps: bool,
     /// Seconds of the processor to launch a kernel of a step that is no captured graph.
     pub launch: f64,
@@ -66,9 +66,9 @@ pub struct Steps {
     pub small_kernels: f64,
     /// Products with weights in its own blocks (GGUF); `None`: they are widened to 16 bits on their way to the others' products.
     pub blocks: Option<Roofline>,
-    /// Whether matrices that multiply the same input are one.
+    /// True if matrices that multiply the same input are one.
     pub fuses: bool,
-    /// Whether a step holds parts of prompts beside further tokens; otherwise these wait for prompts.
+    /// True if a step holds parts of prompts beside further tokens; otherwise these wait for prompts.
     pub mixes: bool,
     /// Tokens of a step unless told otherwise.
     pub most_tokens: u64,
@@ -129,7 +129,7 @@ pub struct Share {
     pub is_beside_context: bool,
     /// Whether working sets are taken from what is left free, as captured graphs are.
     pub leaves_room_for_working_sets: bool,
-    /// Whether the share is one of what weights, working sets and all else leave free, not of all memory.
+    /// True if the share is one of what weights, working sets and all else leave free, not of all memory.
     pub is_of_the_rest: bool,
     /// A note beside the line of what is left free.
     pub note: &'static str,

@@ -76,11 +76,11 @@ pub(super) struct Multiplies {
     pub bytes: f64,
     /// Matrices among them.
     pub matrices: f64,
-    /// Whether its weights are in fewer than 16 bits.
+    /// True if its weights are in fewer than 16 bits.
     pub narrow: bool,
-    /// Whether each token takes some of its experts alone.
+    /// True if each token takes some of its experts alone.
     pub routed: bool,
-    /// Whether it lies behind the last layer.
+    /// True if it lies behind the last layer.
     pub is_head: bool,
     /// Numbers that it reads and writes of each token, on a tensor rank, beside the stream between layers.
     pub width: f64,
@@ -88,7 +88,7 @@ pub(super) struct Multiplies {
     pub flops: f64,
 }
 
-/// What a step multiplies with, on one tensor rank of all stages together.
+/// Weights that a step multiplies with, on one tensor rank of all stages together.
 ///
 /// Of an embedding that is no head too, and of the layers' own, a step reads only the tokens' rows, which are not counted. A tower runs in
 /// no step, nor does attention to the states of an encoder that is not there.

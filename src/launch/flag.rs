@@ -11,7 +11,7 @@ pub struct Flag {
     pub names: &'static [&'static str],
     /// How many words of a command line follow it.
     pub takes: Takes,
-    /// What it means.
+    /// Its meaning.
     pub effect: Effect,
 }
 
@@ -28,7 +28,7 @@ pub enum Takes {
     Many,
 }
 
-/// What a flag means.
+/// The meaning of a flag.
 #[derive(Clone, Copy, Debug)]
 pub enum Effect {
     /// An input takes its value as it is written.
@@ -114,7 +114,7 @@ impl Flag {
         self.taking(Takes::Nothing)
     }
 
-    /// Whether it goes by that name. A name that ends in `.*` stands for all keys inside that one.
+    /// True if it goes by that name. A name that ends in `.*` stands for all keys inside that one.
     pub fn is_called(&self, name: &str) -> bool {
         self.names.iter().any(|own| match own.strip_suffix('*') {
             Some(outer) => name.get(..outer.len()).is_some_and(|begin| is_same_name(outer, begin)),
@@ -123,7 +123,7 @@ impl Flag {
     }
 }
 
-/// Whether two names are the same but for `_` and `-`.
+/// True if two names are the same but for `_` and `-`.
 pub fn is_same_name(one: &str, other: &str) -> bool {
     let letter = |byte: u8| if byte == b'_' { b'-' } else { byte };
     one.len() == other.len() && one.bytes().zip(other.bytes()).all(|(one, other)| letter(one) == letter(other))

@@ -87,7 +87,7 @@ fn first_of(texts: &[Text<'_>], role: Role) -> Option<Opened> {
     })
 }
 
-/// Whether some format knows the text: it is a command or a file that starts something.
+/// True if some format knows the text: it is a command or a file that starts something.
 pub fn recognises(text: &str) -> bool {
     text.len() <= MAX_BYTES && {
         let text = Text::new("", text);
@@ -105,7 +105,7 @@ pub fn write(scenario: &Scenario, format: Format) -> Written {
     Writing::of(scenario, format).finish()
 }
 
-/// Whether a text is a model's `config.json`: an object that says its kind.
+/// True if a text is a model's `config.json`: an object that says its kind.
 pub fn is_config(text: &str) -> bool {
     let keys = ["\"model_type\"", "\"architectures\"", "\"num_hidden_layers\""];
     text.trim_start().starts_with('{') && text.len() <= MAX_BYTES && keys.iter().any(|key| text.contains(key))

@@ -1,4 +1,4 @@
-//! What the flags of a text say, collected as a scenario and a report.
+//! The flags of a text, collected as a scenario and a report.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub struct Reading<'a> {
     stated: Stated,
     beside: &'a [&'a Text<'a>],
     rows: Vec<Row>,
-    /// Whether a `config.json` beside the text says the model.
+    /// True if a `config.json` beside the text says the model.
     has_config: bool,
     /// Rows of defaults, with the input that each is about.
     defaults: Vec<(FieldId, Row)>,
@@ -33,8 +33,7 @@ impl<'a> Reading<'a> {
         beside: &'a [&'a Text<'a>],
         present: &Scenario,
     ) -> Result<Launched, LaunchError> {
-        let scenario = if format.role == Role::Part { present.clone() } else { without_run(present) };
-        let mut reading = Self { scenario, format, stated, beside, rows: Vec::new(), has_config: false, defaults: Vec::new() };
+        let mut reading = Self::new(format, stated, beside, present);
         reading.model_beside()?;
         (format.begin)(&mut reading);
         let given = reading.stated.given.clone();
@@ -47,23 +46,20 @@ impl<'a> Reading<'a> {
 
     /// The scenario of the tool's own defaults, for comparing with when one is written.
     pub(super) fn of_nothing(format: Format, present: &Scenario) -> Scenario {
-        let scenario = if format.role == Role::Part { present.clone() } else { without_run(present) };
-        let mut reading = Self {
-            scenario,
-            format,
-            stated: Stated::default(),
-            beside: &[],
-            rows: Vec::new(),
-            has_config: false,
-            defaults: Vec::new(),
-        };
+        let mut reading = Self::new(format, Stated::default(), &[], present);
         (format.begin)(&mut reading);
         reading.scenario
     }
 
+    /// A reading before its format has said anything.
+    fn new(format: Format, stated: Stated, beside: &'a [&'a Text<'a>], present: &Scenario) -> Self {
+        let scenario = if format.role == Role::Part { present.clone() } else { without_run(present) };
+        Self { scenario, format, stated, beside, rows: Vec::new(), has_config: false, defaults: Vec::new() }
+    }
+
     fn finish(mut self) -> Launched {
-        let not_counted = |row: &&Row| matches!(row.way, Way::NotModelled | Way::Unknown);
-        let names: Vec<String> = self.rows.iter().filter(not_counted).map(|row| row.flag.clone()).collect();
+        let left_out = self.rows.iter().filter(|row| row.way.is_left_out());
+        let names: Vec<String> = left_out.map(|row| row.flag.clone()).collect();
         self.scenario.set(FieldId::FlagsNotCounted, Value::Text(names.join(",")));
         let defaults = self.defaults.into_iter().map(|(_, row)| row);
         Launched { scenario: self.scenario, format: self.format, report: self.rows.into_iter().chain(defaults).collect() }
@@ -79,7 +75,7 @@ impl<'a> Reading<'a> {
             self.tell(given, Way::Unknown, "The text does not set the variable in it.".to_owned());
             return Ok(());
         }
-        self.take(flag, given).map_err(|why| LaunchError::Value { flag: given.key.clone(), place: given.place, why })
+        self.take(flag, given).map_err(|why| given.wrong(why))
     }
 
     fn take(&mut self, flag: &Flag, given: &Given) -> Result<(), String> {
@@ -134,21 +130,14 @@ impl<'a> Reading<'a> {
 
     fn read_as(&mut self, given: &Given, id: FieldId, value: Value, way: Way, note: &str) {
         self.defaults.retain(|(of, _)| *of != id);
-        let meaning = format!("{}: {}.", field(id).label, show(id, &value));
-        let note = if note.is_empty() { meaning } else { format!("{meaning} {note}") };
+        let note = meaning(id, &value, note);
         self.scenario.set(id, value);
         self.tell(given, way, note);
     }
 
     /// Sets an input to the tool's own default, under the tool's name for it.
     pub fn default(&mut self, flag: &str, id: FieldId, value: Value) {
-        let row = Row {
-            flag: flag.to_owned(),
-            value: show(id, &value),
-            way: Way::Default,
-            note: format!("{}: {}.", field(id).label, show(id, &value)),
-            place: None,
-        };
+        let row = row_of_no_place(flag, id, &value, Way::Default, "");
         self.scenario.set(id, value);
         self.defaults.retain(|(of, _)| *of != id);
         self.defaults.push((id, row));
@@ -157,13 +146,7 @@ impl<'a> Reading<'a> {
     /// Sets an input to what follows from several flags, none of which says it alone.
     pub fn follows(&mut self, flag: &str, id: FieldId, value: Value, how: &str) {
         self.defaults.retain(|(of, _)| *of != id);
-        let row = Row {
-            flag: flag.to_owned(),
-            value: show(id, &value),
-            way: Way::Derived,
-            note: format!("{}: {}. {how}", field(id).label, show(id, &value)).trim_end().to_owned(),
-            place: None,
-        };
+        let row = row_of_no_place(flag, id, &value, Way::Derived, how);
         self.scenario.set(id, value);
         self.rows.push(row);
     }
@@ -191,7 +174,7 @@ impl<'a> Reading<'a> {
         self.beside.iter().copied().find(|text| !text.name.is_empty() && name(text.name) == name(path))
     }
 
-    /// Whether anything was pasted or dropped beside the text.
+    /// True if anything was pasted or dropped beside the text.
     pub const fn has_beside(&self) -> bool {
         !self.beside.is_empty()
     }
@@ -358,6 +341,16 @@ impl<'a> Reading<'a> {
             None => self.tell(given, Way::Unknown, "The catalog has no accelerator of that name.".to_owned()),
         }
     }
+}
+
+/// An input with its value as a sentence, and a sentence more.
+fn meaning(id: FieldId, value: &Value, more: &str) -> String {
+    format!("{}: {}. {more}", field(id).label, show(id, value)).trim_end().to_owned()
+}
+
+/// A row about an input that no single place of the text sets.
+fn row_of_no_place(flag: &str, id: FieldId, value: &Value, way: Way, more: &str) -> Row {
+    Row { flag: flag.to_owned(), value: show(id, value), way, note: meaning(id, value, more), place: None }
 }
 
 /// The scenario without what a command says itself: how it is run, formats, layout, reserves.

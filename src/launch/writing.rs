@@ -79,7 +79,7 @@ impl<'a> Writing<'a> {
         self.missing.push(sentence.to_owned());
     }
 
-    /// Whether an input differs from the tool's own default.
+    /// True if an input differs from the tool's own default.
     pub fn differs(&self, id: FieldId) -> bool {
         self.scenario.get(id) != self.defaults.get(id)
     }
@@ -137,7 +137,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Whether the scenario is served, not trained.
+    /// True if the scenario is served, not trained.
     pub fn serves(&self) -> bool {
         self.scenario.mode() == Mode::Serve
     }

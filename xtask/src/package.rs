@@ -47,11 +47,10 @@ pub fn build(path: &OsStr) -> Outcome {
     let wasm = fs::read(folder.join("web/headroom_bg.wasm"))
         .map_err(|error| format!("the package's program cannot be read: {error}."))?;
     let packed = sizes::gzipped(&wasm).map_err(|error| format!("the package's program cannot be packed: {error}."))?;
-    let kilobytes = |bytes: usize| bytes.div_ceil(1000);
     say(&format!(
-        "{FOLDER}/ is ready for `npm pack`: its program has {} kB, {} kB with gzip",
-        kilobytes(wasm.len()),
-        kilobytes(packed.len())
+        "{FOLDER}/ is ready for `npm pack`: its program has {}, {} with gzip",
+        sizes::kilobytes(wasm.len()),
+        sizes::kilobytes(packed.len())
     ));
     Ok(())
 }
@@ -68,7 +67,7 @@ fn write(file: &Path, text: &str) -> Outcome {
     fs::write(file, text).map_err(|error| format!("{} cannot be written: {error}.", file.display()))
 }
 
-/// What npm reads: one name, and the folder for each place that it is used in.
+/// The description for npm: one name, and the folder for each place that it is used in.
 fn description() -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!(

@@ -149,7 +149,7 @@ fn gzip_total(files: &[Size], ending: &str) -> usize {
 }
 
 /// `277.3 kB`, with 1 kB = 1000 bytes.
-fn kilobytes(bytes: usize) -> String {
+pub fn kilobytes(bytes: usize) -> String {
     let tenths = bytes.div_ceil(100);
     format!("{}.{} kB", tenths / 10, tenths % 10)
 }

@@ -100,8 +100,7 @@ fn menu(luggage: &Luggage, pinned: usize) -> Html {
 
 /// The scenario as a command or file of every tool that has words for it, the best first.
 fn commands(luggage: &Luggage) -> Html {
-    let writable = Format::ALL.into_iter().filter(|format| format.write.is_some());
-    let mut written: Vec<(Format, Written)> = writable
+    let mut written: Vec<(Format, Written)> = Format::writable()
         .filter(|format| serves(*format) == (luggage.scenario.mode() == Mode::Serve))
         .map(|format| (format, write(&luggage.scenario, format)))
         .collect();
@@ -134,7 +133,7 @@ fn whole_words(count: usize) -> String {
     if count == 1 { "1 input".to_owned() } else { format!("{count} inputs") }
 }
 
-/// Whether a tool's own defaults serve a model.
+/// True if a tool's own defaults serve a model.
 fn serves(format: Format) -> bool {
     defaults(format).mode() == Mode::Serve
 }

@@ -9,9 +9,6 @@ use crate::scenario::codec::encode;
 use crate::scenario::{FieldId, Mode, Scenario, Value};
 use crate::units::{MemoryUnit, grouped, to_f64};
 
-/// What the rows are sorted by: its word, and the heading of its column.
-const ORDERS: [&str; 3] = ["size", "length", "speed"];
-
 /// The rows of the scenario that was asked about last: another order asks for no new search.
 static LAST: Mutex<Option<(String, Arc<Vec<Fit>>)>> = Mutex::new(None);
 
@@ -108,14 +105,13 @@ fn head(order: &str, way: &str, serves: bool, unit: MemoryUnit) -> Html {
             }
         }
     };
-    let [size, length, speed] = ORDERS;
     html! {
         thead {
             tr {
                 th scope="col" { "Model" }
-                (sorted(size, "Parameters"))
+                (sorted("size", "Parameters"))
                 th scope="col" { (if serves { "Weights" } else { "What learns" }) }
-                @if serves { (sorted(length, "Longest context")) (sorted(speed, "Tokens per second")) } @else { th scope="col" { "Sequence" } }
+                @if serves { (sorted("length", "Longest context")) (sorted("speed", "Tokens per second")) } @else { th scope="col" { "Sequence" } }
                 th scope="col" { (unit.name()) }
             }
         }

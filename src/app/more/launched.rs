@@ -6,7 +6,7 @@ use crate::app::markup::{Html, html};
 use crate::app::panels::remarks;
 use crate::app::words::{self, Scale, verdict_sentence, verdict_word};
 use crate::estimator::estimate;
-use crate::launch::{Launched, Pasted, Row, Way};
+use crate::launch::{Launched, Pasted, Row};
 use crate::scenario::codec::encode;
 use crate::scenario::{Scenario, field};
 
@@ -16,9 +16,8 @@ pub fn panel(pasted: &[Pasted<'_>], present: &Scenario) -> (Html, Option<String>
         Ok(read) => read,
         Err(sentences) => return (refused(&sentences), None),
     };
-    let Some(launched) = &read.launched else { return (Html::new(), Some(encode(&read.scenario))) };
-    let link = encode(&launched.scenario);
-    (report(launched, &link), Some(link))
+    let link = encode(&read.scenario);
+    (read.launched.as_ref().map_or_else(|| of_link(&read.scenario, &link), |launched| report(launched, &link)), Some(link))
 }
 
 fn refused(sentences: &[String]) -> Html {
@@ -29,13 +28,24 @@ fn refused(sentences: &[String]) -> Html {
     }
 }
 
+/// The answer to a link, which states its scenario as a whole.
+fn of_link(scenario: &Scenario, link: &str) -> Html {
+    html! {
+        div class="paste__found" data-key={ "link-" (link) } {
+            p data-testid="paste-understood" { "A link: " b { (words::about(scenario)) } "." }
+            (answer(scenario))
+            (remarks::remarks(scenario))
+        }
+    }
+}
+
 /// The answer in its first words, changes that make it fit, then every setting: what does not count first.
 fn report(launched: &Launched, link: &str) -> Html {
     let helps = remedies(&launched.scenario, launched.format);
     html! {
         div class="paste__found" data-key={ "launched-" (link) } {
             p data-testid="paste-understood" { b { (words::about(&launched.scenario)) } ". " (summary(launched)) }
-            (answer(launched))
+            (answer(&launched.scenario))
             (remarks::remarks(&launched.scenario))
             @if !helps.is_empty() {
                 p { "To make it fit:" }
@@ -51,8 +61,7 @@ fn report(launched: &Launched, link: &str) -> Html {
     }
 }
 
-fn answer(launched: &Launched) -> Html {
-    let scenario = &launched.scenario;
+fn answer(scenario: &Scenario) -> Html {
     match scenario.resolve() {
         Ok(job) => {
             let estimate = estimate(&job);
@@ -86,9 +95,8 @@ fn remedy(help: &Remedy) -> Html {
 }
 
 fn row(row: &Row) -> Html {
-    let is_open = matches!(row.way, Way::NotModelled | Way::Unknown);
     html! {
-        tr class=[is_open.then_some("paste__open")] {
+        tr class=[row.way.is_left_out().then_some("paste__open")] {
             th scope="row" { code { (row.flag) } @if let Some(place) = row.place { span class="quiet" { " line " (place.line) } } }
             td { (row.value) }
             td { (row.way.word()) }
@@ -111,6 +119,13 @@ mod tests {
         let [first, second] = ["frobnicate", "Qwen/Qwen2.5-72B-Instruct"].map(|word| html.as_str().find(word));
         assert!(first.is_some() && first < second, "{}", html.as_str());
         assert!(html.as_str().contains("Serving Qwen2.5 72B"), "{}", html.as_str());
+    }
+
+    #[test]
+    fn a_link_says_whose_it_is_and_whether_it_fits() {
+        let (html, link) = panel(&[Pasted { name: "", text: "v2&m=llama3-70b&n=16" }], &Scenario::default());
+        assert!(link.is_some_and(|link| link.contains("m=llama3-70b")));
+        assert!(html.as_str().contains("A link: ") && html.as_str().contains("Does not fit."), "{}", html.as_str());
     }
 
     #[test]

@@ -30,14 +30,8 @@ pub fn read(asked: &str, scenario: Scenario) -> (Html, Option<String>) {
     }
     match kind_of(asked) {
         Some(Kind::Link | Kind::Launch) => return launched::panel(&[Pasted { name: "", text: asked }], &scenario),
-        Some(Kind::Message) => {
-            let messages = crate::import::oom::read(asked).unwrap_or_default();
-            return (oom::panel(&scenario, &messages), None);
-        }
-        Some(Kind::Log) => {
-            let unit = scenario.memory_unit();
-            return crate::launch::logs::read(asked).map(|found| log::panel(&scenario, &found, unit)).unwrap_or_default();
-        }
+        Some(Kind::Messages(messages)) => return (oom::panel(&scenario, &messages), None),
+        Some(Kind::Log(found)) => return log::panel(&scenario, &found, scenario.memory_unit()),
         Some(Kind::Config) | None => {}
     }
     let imported = match asked.split_once(MARK) {

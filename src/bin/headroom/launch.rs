@@ -1,7 +1,5 @@
 //! `headroom read FILE…` and `headroom write LINK --as TOOL`: commands and files of other tools.
 
-use std::fs;
-use std::io::Read as _;
 use std::process::ExitCode;
 
 use headroom::app::anything::{Understood, answer, report, understood};
@@ -10,12 +8,18 @@ use headroom::app::report::Report;
 use headroom::launch::{Format, MAX_BYTES, Pasted, Row, write};
 use headroom::scenario::{Scenario, codec};
 
-/// What came of it: the text to print, and the exit code.
+use crate::files::text_of;
+
+/// One byte more than is read, so that a longer text is refused and not cut.
+pub const MOST_BYTES: u64 = MAX_BYTES as u64 + 1;
+
+/// The text to print and the exit code.
 pub type Outcome = Result<(String, ExitCode), Vec<String>>;
 
 /// Reads a command or file, with the files that it refers to beside it: its link, its report, its answer. `-` reads what is piped in.
 pub fn read_files(files: &[String], present: &Scenario, as_json: bool) -> Outcome {
-    let texts = files.iter().map(|file| text_of(file)).collect::<Result<Vec<_>, _>>().map_err(|sentence| vec![sentence])?;
+    let text_of = |file: &String| text_of(file, MOST_BYTES, "the command").map_err(|sentence| vec![sentence]);
+    let texts = files.iter().map(text_of).collect::<Result<Vec<_>, _>>()?;
     let pasted = files.iter().zip(&texts).map(|(file, text)| Pasted { name: if file == "-" { "" } else { file }, text });
     let pasted: Vec<Pasted<'_>> = pasted.collect();
     let understood = understood(&pasted, present)?;
@@ -27,9 +31,8 @@ pub fn read_files(files: &[String], present: &Scenario, as_json: bool) -> Outcom
 
 /// Writes a scenario as a command or file of a tool.
 pub fn write_as(scenario: &Scenario, tool: &str) -> Outcome {
-    let writable = || Format::ALL.into_iter().filter(|format| format.write.is_some());
-    let format = Format::named(tool).filter(|format| format.write.is_some()).ok_or_else(|| {
-        let keys: Vec<&str> = writable().map(|format| format.key).collect();
+    let format = Format::writable().find(|format| format.key == tool).ok_or_else(|| {
+        let keys: Vec<&str> = Format::writable().map(|format| format.key).collect();
         vec![format!("--as knows no `{tool}`: there are {}", keys.join(", "))]
     })?;
     Ok((write(scenario, format).text, ExitCode::SUCCESS))
@@ -42,19 +45,6 @@ pub fn formats() -> String {
         format!("{:<18} {ways:<14} {} ({})", format.key, format.label, format.version)
     };
     Format::ALL.into_iter().map(line).collect::<Vec<_>>().join("\n")
-}
-
-/// The text of a file, `-` for what is piped in.
-pub fn text_of(file: &str) -> Result<String, String> {
-    let limit = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
-    let mut bytes = Vec::new();
-    let read = if file == "-" {
-        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
-    } else {
-        fs::File::open(file).and_then(|file| file.take(limit).read_to_end(&mut bytes))
-    };
-    read.map_err(|error| format!("{file} cannot be read: {error}; name a file with the command, or pipe it in and write -"))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn row(row: &Row) -> String {

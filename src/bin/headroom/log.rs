@@ -5,11 +5,12 @@ use headroom::estimator::estimate;
 use headroom::launch::logs::{Compared, beside, read};
 use serde_json::json;
 
-use crate::launch::text_of;
+use crate::files::text_of;
+use crate::launch::MOST_BYTES;
 
 /// Measured beside estimated, a line each, as text or as JSON; bytes or counts as the log has them.
 pub fn run(file: &str, job: &Job, as_json: bool, notices: &[String]) -> Result<String, String> {
-    let log = read(&text_of(file)?).ok_or_else(|| {
+    let log = read(&text_of(file, MOST_BYTES, "the log")?).ok_or_else(|| {
         format!("{file}: no start-up lines of vLLM, SGLang or llama.cpp were found; name a log from the server's start to its first request")
     })?;
     let Run::Serving(run) = job.run() else {

@@ -3,6 +3,8 @@
 //! Exit code 0: it fits and can run; 1: it does not; 2: the link or an argument cannot be read.
 
 #[cfg(not(target_arch = "wasm32"))]
+mod files;
+#[cfg(not(target_arch = "wasm32"))]
 mod import;
 #[cfg(not(target_arch = "wasm32"))]
 mod launch;
@@ -19,6 +21,7 @@ mod native {
     use std::process::ExitCode;
     use std::time::SystemTime;
 
+    use headroom::app::anything::scenario_of;
     use headroom::app::export::{self, Luggage, file};
     use headroom::app::more::explain::explained;
     use headroom::app::report::{Report, json};
@@ -99,36 +102,28 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
     fn arguments() -> Result<Task, String> {
         use lexopt::Arg::{Long, Short, Value};
         let mut parser = lexopt::Parser::from_env();
-        if std::env::args_os().nth(1).is_some_and(|first| first == "import") {
-            return import_arguments(parser);
+        let first = std::env::args_os().nth(1).unwrap_or_default();
+        let first = first.to_string_lossy();
+        match first.as_ref() {
+            "import" => return import_arguments(parser),
+            "read" => return read_arguments(parser),
+            "write" => return write_arguments(parser),
+            "log" => {
+                let missing = "name a file with the log, or - for what is piped in, and the link of the server that printed it";
+                return file_and_link(parser, missing).map(|(file, arguments)| Task::Log { file, arguments });
+            }
+            "oom" => {
+                let missing = "name a file with the message, or - for what is piped in, and the link of the job that printed it";
+                return file_and_link(parser, missing).map(|(file, arguments)| Task::Oom { file, arguments });
+            }
+            "snapshot" => {
+                let missing = "name a file that torch.cuda.memory._dump_snapshot wrote, and the link of the job that wrote it";
+                return file_and_link(parser, missing).map(|(file, arguments)| Task::Snapshot { file, arguments });
+            }
+            _ => {}
         }
-        if std::env::args_os().nth(1).is_some_and(|first| first == "oom") {
-            let missing = "name a file with the message, or - for what is piped in, and the link of the job that printed it";
-            let (file, arguments) = file_and_link(parser, missing)?;
-            return Ok(Task::Oom { file, arguments });
-        }
-        if std::env::args_os().nth(1).is_some_and(|first| first == "snapshot") {
-            let missing = "name a file that torch.cuda.memory._dump_snapshot wrote, and the link of the job that wrote it";
-            let (file, arguments) = file_and_link(parser, missing)?;
-            return Ok(Task::Snapshot { file, arguments });
-        }
-        if std::env::args_os().nth(1).is_some_and(|first| first == "log") {
-            let missing = "name a file with the log, or - for what is piped in, and the link of the server that printed it";
-            let (file, arguments) = file_and_link(parser, missing)?;
-            return Ok(Task::Log { file, arguments });
-        }
-        if std::env::args_os().nth(1).is_some_and(|first| first == "read") {
-            return read_arguments(parser);
-        }
-        if std::env::args_os().nth(1).is_some_and(|first| first == "write") {
-            return write_arguments(parser);
-        }
-        let lists = std::env::args_os().nth(1).is_some_and(|first| first == "fits");
-        if lists {
-            let _ = parser.next();
-        }
-        let explains = std::env::args_os().nth(1).is_some_and(|first| first == "explain");
-        if explains {
+        let (lists, explains) = (first == "fits", first == "explain");
+        if lists || explains {
             let _ = parser.next();
         }
         let (mut link, mut json, mut export, mut figures) = (None, false, None, false);
@@ -264,13 +259,14 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
             Ok(Task::Estimate(arguments)) => answer(&arguments),
             Ok(Task::Explain { arguments, paths }) => explain(&arguments, &paths),
             Ok(Task::Read { files, onto, json }) => {
-                launched(scenario_of(onto.as_deref()).and_then(|present| launch::read_files(&files, &present, json)))
+                let present = onto.as_deref().map_or_else(|| Ok(Scenario::default()), scenario_of);
+                launched(present.and_then(|present| launch::read_files(&files, &present, json)))
             }
             Ok(Task::Formats) => print(&launch::formats()),
             Ok(Task::Write { link, tool }) => {
-                launched(scenario_of(Some(&link)).and_then(|scenario| launch::write_as(&scenario, &tool)))
+                launched(scenario_of(&link).and_then(|scenario| launch::write_as(&scenario, &tool)))
             }
-            Ok(Task::Fits(arguments)) => match scenario_of(Some(&arguments.link)) {
+            Ok(Task::Fits(arguments)) => match scenario_of(&arguments.link) {
                 Ok(scenario) => {
                     let fits = by_size(what_fits(&scenario));
                     print(&if arguments.json { as_json(&fits).to_string() } else { as_text(&fits, &scenario) })
@@ -332,13 +328,6 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
             }
             Err(sentences) => bad_input(&sentences),
         }
-    }
-
-    /// The scenario of a link, whether it resolves or not; the default one where there is no link.
-    fn scenario_of(link: Option<&str>) -> Result<Scenario, Vec<String>> {
-        let Some(link) = link else { return Ok(Scenario::default()) };
-        let decoded = codec::decode(link.split_once('#').map_or(link, |(_, fragment)| fragment));
-        if decoded.failed { Err(decoded.notices) } else { Ok(decoded.scenario) }
     }
 
     /// The explanations of some figures.

@@ -1,19 +1,18 @@
 //! `headroom oom FILE LINK`: an out-of-memory message beside the estimate of the job that printed it.
 
-use std::fs;
-use std::io::Read as _;
-
 use headroom::config::Job;
 use headroom::diagnosis::{self, AmountBeside, Diagnosis, FoundTensor, Remedy, ShownAmount};
 use headroom::import::oom::read;
 use serde_json::{Value, json};
+
+use crate::files::{name_of, text_of};
 
 /// The longest text that is read, bytes: the log of a run with many ranks.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The diagnoses of all messages of a file, `-` for what is piped in, as text or as JSON.
 pub fn run(file: &str, job: &Job, as_json: bool, notices: &[String]) -> Result<String, String> {
-    let text = text_of(file)?;
+    let text = text_of(file, MOST_BYTES, "the message")?;
     let messages = read(&text).map_err(|unread| format!("{}: {unread}", name_of(file)))?;
     let found = diagnosis::of_each(job, &messages);
     if as_json {
@@ -21,24 +20,6 @@ pub fn run(file: &str, job: &Job, as_json: bool, notices: &[String]) -> Result<S
     }
     let notes = notices.iter().map(|notice| format!("note: {notice}\n\n"));
     Ok(notes.chain([found.iter().map(as_text).collect::<Vec<_>>().join("\n\n")]).collect())
-}
-
-fn name_of(file: &str) -> &str {
-    if file == "-" { "what was piped in" } else { file }
-}
-
-/// The text of a file; bytes that are no UTF-8 do not hide a message.
-fn text_of(file: &str) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    let read = if file == "-" {
-        std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes)
-    } else {
-        fs::File::open(file).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
-    };
-    read.map_err(|error| {
-        format!("{} cannot be read: {error}; name a file with the message, or pipe it in and write -", name_of(file))
-    })?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// One diagnosis as paragraphs.

@@ -204,7 +204,7 @@ impl Links {
         }
     }
 
-    /// Whether so many neighbours lie in one domain.
+    /// True if so many neighbours lie in one domain.
     pub fn is_one_domain(&self, ranks: f64) -> bool {
         ranks <= self.domain
     }

@@ -1,4 +1,4 @@
-//! What the kernels of a served step take: a few constants per architecture, fitted to published measurements of single operations.
+//! Times of the kernels of a served step: a few constants per architecture, fitted to published measurements of single operations.
 //!
 //! A kernel starts, and then reads or multiplies, whichever takes longer; near the point where both take as long it reaches neither rate:
 //! `t = start + ((bytes / bandwidth)^p + (FLOPs / rate)^p)^(1/p)` (roofline, Williams et al. 2009, with a rounded corner).
@@ -28,7 +28,7 @@ pub struct Kernels {
     pub nccl: Option<[Sum; 3]>,
     /// The link of these sums, bytes per second in one direction; `None`: PCIe.
     pub link: Option<f64>,
-    /// Whether they were measured on this accelerator or its chip; otherwise they are another architecture's shares.
+    /// True if they were measured on this accelerator or its chip; otherwise they are another architecture's shares.
     pub is_measured: bool,
 }
 

@@ -7,7 +7,7 @@ use super::{FormatSpec, Role};
 use crate::launch::shared::axolotl_flags::{NOT_MODELLED, QUIET};
 use crate::launch::shared::axolotl_written::{OPTIMIZERS, write};
 use crate::launch::shared::layers;
-use crate::launch::shared::read::{count, says, word};
+use crate::launch::shared::{count, says, word};
 use crate::launch::{Flag, Given, LaunchError, Place, Reading, Stated, Text, Way};
 use crate::scenario::{FieldId, Value};
 
@@ -295,7 +295,7 @@ fn plugins(reading: &mut Reading<'_>) {
     }
 }
 
-/// What the model learns from (`rl`).
+/// The data that the model learns from (`rl`).
 fn objective(reading: &mut Reading<'_>) {
     let Some(given) = reading.stated(&["rl"]).cloned() else { return };
     match given.text().as_str() {

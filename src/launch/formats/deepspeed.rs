@@ -141,7 +141,7 @@ const FLAGS: &[Flag] = &[
         "sparse_gradients",
     ]),
     Flag::no_effect(&["communication_data_type", "seq_parallel_communication_data_type", "disable_allgather"]),
-    // What a model has to call by itself; Hugging Face's do not.
+    // Calls that a model has to make by itself; Hugging Face's do not.
     Flag::no_effect(&["activation_checkpointing.*"]),
     Flag::no_effect(&[
         "zero_allow_untested_optimizer",

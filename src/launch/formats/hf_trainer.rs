@@ -32,7 +32,7 @@ const HABITS: Habits = Habits {
     ..TRAINER
 };
 
-/// What scripts around the Trainer add: `run_clm.py` of transformers, and the scripts that came after Alpaca's and FastChat's.
+/// Arguments that scripts around the Trainer add: `run_clm.py` of transformers, and the scripts that came after Alpaca's and FastChat's.
 const FLAGS: &[Flag] = &[
     Flag::by(&["model_name_or_path", "model_name", "model", "base_model"], |reading, given| {
         reading.model(given);

@@ -1,9 +1,9 @@
 //! llama.cpp: `llama-server -m FILE …`, `llama-cli` and `llama-bench`, and its image.
 
 use super::{FormatSpec, Role};
-use crate::launch::shared::serving;
 use crate::launch::shared::tables::llama_cpp::{NOT_MODELLED, QUIET};
 use crate::launch::shared::weights::GgufName;
+use crate::launch::shared::{serving, whole};
 use crate::launch::{Effect, Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing, model_names};
 use crate::scenario::{FieldId, Value, parse};
 
@@ -136,9 +136,8 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 fn largest(reading: &Reading<'_>, names: &[&str]) -> Result<Option<u64>, LaunchError> {
     let Some(given) = reading.stated(names).filter(|given| !given.is_unknown()) else { return Ok(None) };
     let numbers: Option<Vec<u64>> = given.list().iter().map(|number| number.parse().ok()).collect();
-    let error = || "takes whole numbers with commas between them".to_owned();
     let most = numbers.and_then(|numbers| numbers.into_iter().max());
-    most.map(Some).ok_or_else(|| LaunchError::Value { flag: given.key.clone(), place: given.place, why: error() })
+    most.map(Some).ok_or_else(|| given.wrong("takes whole numbers with commas between them".to_owned()))
 }
 
 /// llama-bench makes a context for the longest of its tests: what lies before, the prompt, and the answer are tests of their own.
@@ -218,7 +217,7 @@ fn layers(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let Some(given) = reading.stated(&names).filter(|given| !given.is_unknown()).cloned() else { return Ok(()) };
     let is_all = matches!(given.text().as_str(), "auto" | "all" | "-1" | "-2");
     // The head counts as one layer more.
-    let all = serving::whole(&reading.scenario, FieldId::NumHiddenLayers).saturating_add(1);
+    let all = whole(&reading.scenario, FieldId::NumHiddenLayers).saturating_add(1);
     let on_gpu = if is_all { Some(all) } else { largest(reading, &names)? };
     if on_gpu.is_some_and(|layers| layers < all) {
         reading.not_modelled(&given, "The other layers' weights and cache stay in the host's memory.");
@@ -269,7 +268,7 @@ fn devices(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 
 fn write(writing: &mut Writing<'_>) -> String {
     let scenario = writing.scenario;
-    let number = |id| serving::whole(scenario, id);
+    let number = |id| whole(scenario, id);
     let (context, slots) = (number(FieldId::ContextLength), number(FieldId::ConcurrentSequences));
     let model = writing.model();
     let format = match scenario.get(FieldId::WeightDType) {
@@ -301,7 +300,7 @@ fn write(writing: &mut Writing<'_>) -> String {
 
 /// Says over how many GPUs layers or tensors are split.
 fn split(writing: &mut Writing<'_>) {
-    let number = |id| serving::whole(writing.scenario, id);
+    let number = |id| whole(writing.scenario, id);
     let (tensor, pipeline) = (number(FieldId::TensorParallel), number(FieldId::PipelineParallel));
     let (mode, count, fields) = match (tensor, pipeline) {
         (1, pipeline) => ("layer", pipeline, [FieldId::TensorParallel, FieldId::PipelineParallel]),
@@ -320,7 +319,7 @@ fn split(writing: &mut Writing<'_>) {
     }
 }
 
-/// Whether our word for a format is one of GGUF's.
+/// True if our word for a format is one of GGUF's.
 fn is_gguf(word: &str) -> bool {
     word.starts_with('q') || word.starts_with("iq") || word == "mxfp4-moe"
 }

@@ -3,7 +3,7 @@
 //! Read in megatron-core 0.19.2: `megatron/training/arguments.py` (`validate_args` for what follows from what), `TransformerConfig`.
 
 use super::{FormatSpec, Role};
-use crate::launch::shared::read::{is_on, whole, word};
+use crate::launch::shared::{count, is_on, whole, word};
 use crate::launch::shared::{megatron, megatron_flags, megatron_model, megatron_quiet};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing};
 use crate::scenario::{FieldId, Value};
@@ -140,7 +140,6 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
 
 /// Chunks of a stage.
 fn stages(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
-    use crate::launch::shared::read::count;
     let chunks = count(reading, &["num-virtual-stages-per-pipeline-rank"])?;
     let each = count(reading, &["num-layers-per-virtual-pipeline-stage"])?.filter(|each| *each > 0);
     let stages = whole(&reading.scenario, FieldId::PipelineParallel).max(1);

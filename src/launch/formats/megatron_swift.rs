@@ -3,7 +3,7 @@
 //! Read in ms-swift 4.6.0: `swift/megatron/arguments/*.py`, `swift/arguments/base_args/*.py`, `swift/cli/main.py`.
 
 use super::{FormatSpec, Role};
-use crate::launch::shared::read::{count, is_on, says, whole, word};
+use crate::launch::shared::{count, is_on, says, whole, word};
 use crate::launch::shared::{layers, megatron, megatron_flags, megatron_quiet, megatron_swift_flags};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Takes, Text, Writing};
 use crate::scenario::{FieldId, Value};

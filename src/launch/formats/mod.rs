@@ -24,9 +24,9 @@ pub struct FormatSpec {
     pub source: &'static str,
     /// Its place in lists, counted from 0; no two formats have the same. Texts are tried in this order.
     pub place: usize,
-    /// Whether it starts something by itself.
+    /// Its part in a start: by itself, or referred to.
     pub role: Role,
-    /// What a text of this format states; `None` for a text of another one.
+    /// Reads the statements of a text of this format; `None` for a text of another one.
     pub open: fn(&Text<'_>) -> Option<Result<Stated, LaunchError>>,
     /// Its flags, in tables that several formats may share.
     pub flags: &'static [&'static [Flag]],
@@ -40,7 +40,7 @@ pub struct FormatSpec {
     pub further: &'static [FieldId],
 }
 
-/// Whether a format starts something by itself.
+/// The part of a format in a start: by itself, or referred to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A command or file that starts a run or a server.
@@ -71,6 +71,11 @@ impl Format {
     /// The format with that key.
     pub fn named(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.key == key)
+    }
+
+    /// The formats in which scenarios are written, in the order of lists.
+    pub fn writable() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|format| format.write.is_some())
     }
 
     /// The flag with that name.

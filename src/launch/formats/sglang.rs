@@ -3,7 +3,7 @@
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::tables::{sglang::NOT_MODELLED, sglang_quiet::QUIET};
-use crate::launch::shared::{serving, vllm_words};
+use crate::launch::shared::{serving, vllm_words, whole};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
 use crate::scenario::{FieldId, Value};
 
@@ -163,10 +163,10 @@ fn share(reading: &mut Reading<'_>) {
     if reading.stated(&["mem-fraction-static"]).is_some_and(|given| !given.is_unknown()) || memory <= 0.0 {
         return;
     }
-    let ranks = serving::whole(&reading.scenario, FieldId::TensorParallel)
-        .saturating_mul(serving::whole(&reading.scenario, FieldId::PipelineParallel));
+    let ranks =
+        whole(&reading.scenario, FieldId::TensorParallel).saturating_mul(whole(&reading.scenario, FieldId::PipelineParallel));
     let for_ranks = crate::units::to_f64(ranks) / 8.0 * 1024.0;
-    let chunk = crate::units::to_f64(serving::whole(&reading.scenario, FieldId::PrefillChunkSize));
+    let chunk = crate::units::to_f64(whole(&reading.scenario, FieldId::PrefillChunkSize));
     let reserved = if latent {
         // Graphs of decode steps and of prompts are kept beside; for large GPUs 10 GiB at least.
         let reserved = 512.0 + chunk.max(2_048.0) * 1.5 + for_ranks + 1.5 * 1024.0 + 2.0 * graphs(reading);
@@ -183,7 +183,7 @@ fn share(reading: &mut Reading<'_>) {
 
 /// The largest batch whose decode step is captured, by the accelerator's memory.
 fn graphs(reading: &Reading<'_>) -> f64 {
-    let few = serving::whole(&reading.scenario, FieldId::TensorParallel) < 4;
+    let few = whole(&reading.scenario, FieldId::TensorParallel) < 4;
     match (serving::gibibytes(&reading.scenario), few) {
         (160.0.., _) | (60.0.., false) => 512.0,
         (60.0.., true) => 256.0,
@@ -205,7 +205,7 @@ fn write(writing: &mut Writing<'_>) -> String {
         _ => "0.88".to_owned(),
     };
     writing.say("mem-fraction-static", Some(share), &[FieldId::StaticFraction]);
-    let ranks = serving::whole(writing.scenario, FieldId::TensorParallel);
+    let ranks = whole(writing.scenario, FieldId::TensorParallel);
     if writing.differs(FieldId::WholeExperts) && ranks > 1 {
         writing.say("ep-size", Some(ranks.to_string()), &[FieldId::WholeExperts]);
     }

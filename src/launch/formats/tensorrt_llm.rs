@@ -1,8 +1,8 @@
 //! TensorRT-LLM: `trtllm-serve MODEL …`, the YAML file behind `--extra_llm_api_options`, and `LLM(model=…)` of its Python module.
 
 use super::{FormatSpec, Role};
-use crate::launch::shared::serving;
 use crate::launch::shared::tables::tensorrt_llm::{NOT_MODELLED, QUIET};
+use crate::launch::shared::{serving, whole};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
 use crate::scenario::{FieldId, Value};
 
@@ -120,8 +120,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let options = reading.stated(&["extra_llm_api_options", "config"]).cloned();
     if let Some(given) = options.filter(|given| !given.is_unknown()) {
         // The file counts before the command's own flags.
-        let error = |why| LaunchError::Value { flag: given.key.clone(), place: given.place, why };
-        reading.above(&given, file).map_err(error)?;
+        reading.above(&given, file).map_err(|why| given.wrong(why))?;
     }
     serving::gpus(reading, 1);
     serving::whole_experts(reading, &["ep_size", "moe_expert_parallel_size"])?;
@@ -137,13 +136,13 @@ fn write(writing: &mut Writing<'_>) -> String {
     if serving::replicas(writing.scenario) == 1 {
         writing.is_said(&[FieldId::Gpus]);
     }
-    let ranks = serving::whole(writing.scenario, FieldId::TensorParallel);
+    let ranks = whole(writing.scenario, FieldId::TensorParallel);
     if writing.differs(FieldId::WholeExperts) && ranks > 1 {
         writing.say("ep_size", Some(ranks.to_string()), &[FieldId::WholeExperts]);
     }
     serving::say_whole(writing, "max_seq_len", FieldId::ContextLength);
     let cache = writing.scenario.get(FieldId::KvCacheDType);
-    let block = serving::whole(writing.scenario, FieldId::BlockSize);
+    let block = whole(writing.scenario, FieldId::BlockSize);
     let word = CACHE.iter().find(|(_, ours)| cache == Value::Choice(ours)).map(|(word, _)| *word);
     let mut lines = Vec::new();
     if let Some(word) = word.filter(|_| writing.differs(FieldId::KvCacheDType)) {

@@ -5,7 +5,7 @@
 
 use super::{FormatSpec, Role};
 use crate::catalog;
-use crate::launch::shared::read::{count, is_on, says, whole, word};
+use crate::launch::shared::{count, is_on, says, whole, word};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
 use crate::scenario::{FieldId, Value};
 

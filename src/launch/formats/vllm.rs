@@ -3,9 +3,9 @@
 use serde_json::Value as Json;
 
 use super::{FormatSpec, Role};
-use crate::launch::shared::serving;
 use crate::launch::shared::tables::{vllm::NOT_MODELLED, vllm_quiet::QUIET};
 use crate::launch::shared::vllm_words::{INPUTS, weights, words_for};
+use crate::launch::shared::{serving, whole};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
 use crate::scenario::{FieldId, Scenario, Value};
 
@@ -152,10 +152,10 @@ fn shorter_steps(reading: &mut Reading<'_>) {
     let is_offline = reading.launcher(&[OFFLINE]).is_some();
     let (tokens, requests) = batch_defaults(&reading.scenario, is_offline);
     let requests = match reading.stated(&["max-num-seqs"]) {
-        Some(_) => serving::whole(&reading.scenario, FieldId::ConcurrentSequences),
+        Some(_) => whole(&reading.scenario, FieldId::ConcurrentSequences),
         None => requests,
     };
-    let most = requests.saturating_mul(serving::whole(&reading.scenario, FieldId::ContextLength));
+    let most = requests.saturating_mul(whole(&reading.scenario, FieldId::ContextLength));
     if most < tokens {
         let why = "All requests together have no more tokens.";
         reading.follows("max-num-batched-tokens", FieldId::PrefillChunkSize, Value::Integer(most), why);

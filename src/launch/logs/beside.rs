@@ -7,7 +7,7 @@ use crate::units::Bytes;
 /// A figure that was measured and estimated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// What it is about.
+    /// Its subject.
     pub figure: Figure,
     /// As the log prints it: bytes, or a count.
     pub measured: f64,

@@ -10,11 +10,11 @@ pub struct LineSpec {
     pub has: &'static str,
     /// The words right before the number; `@` stands for the name of a GPU, such as `CUDA0`.
     pub before: &'static str,
-    /// What it is about.
+    /// Its subject.
     pub figure: Figure,
     /// The bytes of its unit; 0 for a count.
     pub unit: u64,
-    /// Whether the number is added to the one that the table's line before found in the same line of the log.
+    /// True if the number is added to the one that the table's line before found in the same line of the log.
     pub adds: bool,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn figures(table: &[LineSpec], line: &str, at: usize) -> Vec<Printed>
     found
 }
 
-/// What stands behind those words, which may begin with the name of a GPU.
+/// The text behind those words, which may begin with the name of a GPU.
 fn behind<'a>(line: &'a str, words: &str) -> Option<&'a str> {
     let plain = words.strip_prefix('@').unwrap_or(words);
     let at = line.find(plain)?;
@@ -100,7 +100,7 @@ fn device(line: &str) -> String {
     words.filter(|word| is_device(word)).map(str::to_owned).next().unwrap_or_default()
 }
 
-/// Whether a word names a GPU or a rank.
+/// True if a word names a GPU or a rank.
 fn is_device(word: &str) -> bool {
     let digits = word.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
     let name = word.strip_suffix(digits).unwrap_or(word);

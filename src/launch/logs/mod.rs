@@ -22,7 +22,7 @@ pub struct LogSpec {
     pub lines: &'static [LineSpec],
 }
 
-/// What a figure is about.
+/// The subject of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Figure {
     /// Weights on one GPU.
@@ -43,7 +43,7 @@ pub enum Figure {
     Working,
     /// Memory outside PyTorch: context, communicators.
     OutsidePyTorch,
-    /// What the program may use of a GPU.
+    /// The part of a GPU that the program may use.
     Budget,
     /// Memory of the GPU.
     Capacity,
@@ -83,7 +83,7 @@ pub enum Amount {
 /// A figure that a log holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Printed {
-    /// What it is about.
+    /// Its subject.
     pub figure: Figure,
     /// The amount.
     pub amount: Amount,

@@ -23,7 +23,7 @@ const ALONE: [&str; 14] = [
 /// Letters of flags that stand for themselves, such as `-it`.
 const LETTERS: &str = "ditPq";
 
-/// Whether the words start a container.
+/// True if the words start a container.
 pub(super) fn is_start(words: &[Word]) -> bool {
     let word = |at: usize| words.get(at).map_or("", |word: &Word| word.text.as_str());
     let at = usize::from(word(0) == "sudo");
@@ -70,7 +70,7 @@ pub(super) fn inside(words: &mut Vec<Word>) -> Vec<Given> {
     set
 }
 
-/// Whether a word is `owner/name` and no path of a program.
+/// True if a word is `owner/name` and no path of a program.
 fn is_repository(word: &str) -> bool {
     word.contains('/') && !word.starts_with(['/', '.', '~'])
 }

@@ -2,7 +2,7 @@
 
 use super::shell::{Variable, Variables};
 
-/// What a variable stands for.
+/// The meaning of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expanded {
     /// A text.
@@ -11,7 +11,7 @@ pub(super) enum Expanded {
     Words(Vec<String>),
 }
 
-/// Whether a shell takes that as a variable's name.
+/// True if a shell takes that as a variable's name.
 pub(super) fn is_name(name: &str) -> bool {
     let mut letters = name.chars();
     letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
@@ -44,7 +44,7 @@ pub(super) fn end_of(letters: &[char], start: usize) -> usize {
     letters.len()
 }
 
-/// What is written there stands for, with the letters that it puts in; beyond `room` letters, and where nobody knows, it stays as it is
+/// The meaning of what is written there, with the letters that it puts in; beyond `room` letters, and where nobody knows, it stays as it is
 /// written.
 pub(super) fn expanded(written: &str, variables: &Variables, room: usize) -> (Expanded, usize) {
     let found = meaning(written, variables);

@@ -106,7 +106,7 @@ impl Invocation {
         Self { launcher, program, arguments: words.into_iter().skip(1).collect(), environment }
     }
 
-    /// Whether it starts that program, or the script `NAME.py`, whose first arguments are these.
+    /// True if it starts that program, or the script `NAME.py`, whose first arguments are these.
     pub fn starts(&self, program: &str, first: &[&str]) -> bool {
         let is_program = self.program == program || self.program.strip_suffix(".py").is_some_and(|script| script == program);
         is_program && first.iter().enumerate().all(|(at, word)| self.arguments.get(at).is_some_and(|own| own.text == *word))

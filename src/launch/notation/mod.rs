@@ -26,7 +26,7 @@ pub struct Place {
     pub column: usize,
 }
 
-/// What a text states, whatever its notation.
+/// Everything that a text states, whatever its notation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stated {
     /// Flags and keys with their values, in the order of the text. Keys inside others are joined by dots.
@@ -43,7 +43,7 @@ impl Stated {
         Self { given, environment: Vec::new(), launcher: Vec::new() }
     }
 
-    /// The same, with the keys inside that one as a single value: a file may state inside itself what others keep in a file of its own.
+    /// These statements with the keys inside that one as a single value: a file may state inside itself what others keep in a file of its own.
     #[must_use]
     pub fn nested(mut self, name: &str) -> Self {
         let inner = |given: &Given| given.key.strip_prefix(name)?.strip_prefix('.').map(str::to_owned);

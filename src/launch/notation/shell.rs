@@ -287,7 +287,7 @@ impl Reader {
         }
     }
 
-    /// What stands behind a `$`.
+    /// Reads the variable behind a `$`.
     fn variable(&mut self, made: &mut Made, in_quotes: bool) {
         let start = self.at;
         let end = super::expand::end_of(&self.letters, start);

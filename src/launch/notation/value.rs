@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Place;
+use crate::launch::LaunchError;
 
 /// A name with its value.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +44,7 @@ impl Given {
         }
     }
 
-    /// Whether it says yes; `None` if it says neither yes nor no.
+    /// True if it says yes, false if no; `None` if neither.
     pub fn is_on(&self) -> Option<bool> {
         match &self.value {
             Value::Bool(on) => Some(*on),
@@ -83,7 +84,20 @@ impl Given {
         number.ok_or_else(|| format!("takes a number, not “{}”", short(&text)))
     }
 
-    /// Whether its value is a variable that the text does not set: nobody can know it.
+    /// The value as a whole number, with its place where it is none.
+    ///
+    /// # Errors
+    /// [`LaunchError::Value`].
+    pub fn whole_or_wrong(&self) -> Result<u64, LaunchError> {
+        self.whole().map_err(|why| self.wrong(why))
+    }
+
+    /// The error of a value that the flag does not take; `why` goes on behind the flag's name.
+    pub fn wrong(&self, why: String) -> LaunchError {
+        LaunchError::Value { flag: self.key.clone(), place: self.place, why }
+    }
+
+    /// True if its value is a variable that the text does not set: nobody can know it.
     pub fn is_unknown(&self) -> bool {
         matches!(&self.value, Value::String(text) if text.contains('$') || text.contains('`'))
     }

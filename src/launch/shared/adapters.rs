@@ -4,19 +4,8 @@
 
 use super::super::report::Way;
 use super::super::{Flag, Given, Reading, Takes, Writing};
-use super::{is_on, word};
+use super::{is_on, layers, word};
 use crate::scenario::{FieldId, Mode, Value};
-
-/// The inputs of layers that adapters stand beside, with the name that Llama and its like give each.
-const LAYERS: [(FieldId, &str); 7] = [
-    (FieldId::AdaptQuery, "q_proj"),
-    (FieldId::AdaptKey, "k_proj"),
-    (FieldId::AdaptValue, "v_proj"),
-    (FieldId::AdaptOutput, "o_proj"),
-    (FieldId::AdaptGate, "gate_proj"),
-    (FieldId::AdaptUp, "up_proj"),
-    (FieldId::AdaptDown, "down_proj"),
-];
 
 /// All seven layers of a Llama.
 pub const SEVEN: [&str; 7] = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
@@ -87,7 +76,7 @@ fn targets(reading: &mut Reading<'_>, given: &Given) {
             None => unknown.push(name),
         }
     }
-    choose(reading, &chosen);
+    layers::choose(reading, &chosen);
     if unknown.is_empty() {
         reading.tell(given, Way::Read, "Layers with adapters.".to_owned());
     } else {
@@ -98,34 +87,25 @@ fn targets(reading: &mut Reading<'_>, given: &Given) {
 /// Takes the layers that a tool gives adapters where nothing is said.
 pub fn default_targets(reading: &mut Reading<'_>, names: &[&str]) {
     let chosen: Vec<FieldId> = names.iter().filter_map(|name| inputs_of(name)).flatten().copied().collect();
-    choose(reading, &chosen);
-}
-
-fn choose(reading: &mut Reading<'_>, chosen: &[FieldId]) {
-    for id in LAYERS.iter().map(|(id, _)| *id).chain([FieldId::AdaptOthers]) {
-        reading.scenario.set(id, Value::Flag(chosen.contains(&id)));
-    }
+    layers::choose(reading, &chosen);
 }
 
 /// The inputs of a layer's name in the models of transformers.
 fn inputs_of(name: &str) -> Option<&'static [FieldId]> {
-    use FieldId::{AdaptDown, AdaptGate, AdaptKey, AdaptOthers, AdaptOutput, AdaptQuery, AdaptUp, AdaptValue};
+    use FieldId::{AdaptDown, AdaptKey, AdaptOthers, AdaptOutput, AdaptQuery, AdaptUp, AdaptValue};
     if EVERY.contains(&name) {
-        return Some(&[AdaptQuery, AdaptKey, AdaptValue, AdaptOutput, AdaptGate, AdaptUp, AdaptDown, AdaptOthers]);
+        return Some(&layers::ALL);
     }
-    Some(match name.rsplit('.').next().unwrap_or(name) {
-        "q_proj" | "q_a_proj" | "q_b_proj" => &[AdaptQuery],
-        "k_proj" => &[AdaptKey],
-        "v_proj" => &[AdaptValue],
-        "qkv_proj" | "query_key_value" | "c_attn" | "W_pack" => &[AdaptQuery, AdaptKey, AdaptValue],
-        "o_proj" | "out_proj" | "output_proj" | "dense" => &[AdaptOutput],
-        "gate_proj" | "w1" => &[AdaptGate],
-        "up_proj" | "w3" | "fc1" | "c_fc" | "dense_h_to_4h" => &[AdaptUp],
-        "gate_up_proj" => &[AdaptGate, AdaptUp],
-        "down_proj" | "w2" | "fc2" | "dense_4h_to_h" => &[AdaptDown],
+    let last = name.rsplit('.').next().unwrap_or(name);
+    Some(match last {
+        "q_a_proj" | "q_b_proj" => &[AdaptQuery],
+        "query_key_value" | "c_attn" | "W_pack" => &[AdaptQuery, AdaptKey, AdaptValue],
+        "out_proj" | "dense" => &[AdaptOutput],
+        "fc1" | "c_fc" | "dense_h_to_4h" => &[AdaptUp],
+        "fc2" | "dense_4h_to_h" => &[AdaptDown],
         "c_proj" => &[AdaptOutput, AdaptDown],
         "in_proj" | "in_proj_qkvz" | "in_proj_ba" | "x_proj" => &[AdaptOthers],
-        _ => return None,
+        _ => return layers::of_name(last),
     })
 }
 
@@ -150,25 +130,19 @@ pub fn method(reading: &mut Reading<'_>, adapts: bool, four_bits: bool, dora: bo
     reading.follows(flag, FieldId::Method, Value::Choice(method), "");
 }
 
-/// What learns in the scenario that is written: all parameters, unless it is fine-tuned otherwise.
+/// The parameters that learn in the scenario that is written: all, unless it is fine-tuned otherwise.
 pub fn method_of(writing: &Writing<'_>) -> &'static str {
     if writing.scenario.mode() == Mode::Tune { word(writing.scenario, FieldId::Method) } else { "full" }
 }
 
 /// Says the layers with adapters by that flag, and what learns beside them by the other.
 pub fn say(writing: &mut Writing<'_>, key: &str, saved_key: &str, separator: &str) {
-    let adapted = |id: FieldId| is_on(writing.scenario, id);
-    let all = LAYERS.iter().all(|(id, _)| adapted(*id));
-    let others = adapted(FieldId::AdaptOthers);
-    let names: Vec<&str> = LAYERS.iter().filter(|(id, _)| adapted(*id)).map(|(_, name)| *name).collect();
-    let value = match (all, others) {
-        (true, true) => Some("all-linear".to_owned()),
-        (_, false) if !names.is_empty() => Some(names.join(separator)),
+    let value = match layers::names(writing.scenario) {
+        Some(names) if !names.is_empty() => Some(names.join(separator)),
         _ => None,
     };
     if let Some(value) = value {
-        let said: Vec<FieldId> = LAYERS.iter().map(|(id, _)| *id).chain([FieldId::AdaptOthers]).collect();
-        writing.say(key, Some(value), &said);
+        writing.say(key, Some(value), &layers::ALL);
     }
     let beside = [(FieldId::SaveEmbedding, "embed_tokens"), (FieldId::SaveHead, "lm_head")];
     let saved: Vec<&str> = beside.iter().filter(|(id, _)| is_on(writing.scenario, *id)).map(|(_, name)| *name).collect();

@@ -1,7 +1,7 @@
 //! A scenario as axolotl's YAML, and the Trainer's optimizers by their names there.
 
 use super::layers;
-use super::read::{is_on, whole, word};
+use super::{is_on, whole, word};
 use crate::launch::Writing;
 use crate::scenario::{FieldId, Value};
 

@@ -1,29 +1,18 @@
 //! Adapters by the names of the layers that they stand beside.
 
+use super::is_on;
 use crate::launch::{Given, Reading};
-use crate::scenario::{FieldId, Value};
+use crate::scenario::{FieldId, Scenario, Value};
 
-/// The inputs of adapters, with the names of the layers that each stands beside. The first is the one that is written.
-const LAYERS: [(FieldId, &[&str]); 8] = [
-    (FieldId::AdaptQuery, &["q_proj"]),
-    (FieldId::AdaptKey, &["k_proj"]),
-    (FieldId::AdaptValue, &["v_proj"]),
-    (FieldId::AdaptOutput, &["o_proj", "output_proj"]),
-    (FieldId::AdaptGate, &["gate_proj", "w1"]),
-    (FieldId::AdaptUp, &["up_proj", "w3"]),
-    (FieldId::AdaptDown, &["down_proj", "w2"]),
-    (FieldId::AdaptOthers, &[]),
-];
-
-/// Names that stand for several layers: peft's fused projections, and those of Megatron-Core.
-const JOINT: [(&str, &[FieldId]); 7] = [
-    ("all-linear", &ALL),
-    ("linear_qkv", &[FieldId::AdaptQuery, FieldId::AdaptKey, FieldId::AdaptValue]),
-    ("linear_proj", &[FieldId::AdaptOutput]),
-    ("linear_fc1", &[FieldId::AdaptGate, FieldId::AdaptUp]),
-    ("linear_fc2", &[FieldId::AdaptDown]),
-    ("qkv_proj", &[FieldId::AdaptQuery, FieldId::AdaptKey, FieldId::AdaptValue]),
-    ("gate_up_proj", &[FieldId::AdaptGate, FieldId::AdaptUp]),
+/// The inputs of single layers, with the name that is written.
+pub const SINGLE: [(FieldId, &str); 7] = [
+    (FieldId::AdaptQuery, "q_proj"),
+    (FieldId::AdaptKey, "k_proj"),
+    (FieldId::AdaptValue, "v_proj"),
+    (FieldId::AdaptOutput, "o_proj"),
+    (FieldId::AdaptGate, "gate_proj"),
+    (FieldId::AdaptUp, "up_proj"),
+    (FieldId::AdaptDown, "down_proj"),
 ];
 
 /// Every input of adapters.
@@ -38,19 +27,47 @@ pub const ALL: [FieldId; 8] = [
     FieldId::AdaptOthers,
 ];
 
-/// The inputs that a layer's name stands for; nothing for a name that no input stands for.
-fn named(name: &str) -> Option<Vec<FieldId>> {
-    let single = LAYERS.iter().find(|(_, names)| names.contains(&name)).map(|(id, _)| vec![*id]);
-    single.or_else(|| JOINT.iter().find(|(joint, _)| *joint == name).map(|(_, ids)| ids.to_vec()))
+/// The inputs of a layer by the names that Llama and its like have in every tool; nothing for another name.
+pub fn of_name(name: &str) -> Option<&'static [FieldId]> {
+    use FieldId::{AdaptDown, AdaptGate, AdaptKey, AdaptOutput, AdaptQuery, AdaptUp, AdaptValue};
+    Some(match name {
+        "q_proj" => &[AdaptQuery],
+        "k_proj" => &[AdaptKey],
+        "v_proj" => &[AdaptValue],
+        "qkv_proj" => &[AdaptQuery, AdaptKey, AdaptValue],
+        "o_proj" | "output_proj" => &[AdaptOutput],
+        "gate_proj" | "w1" => &[AdaptGate],
+        "up_proj" | "w3" => &[AdaptUp],
+        "gate_up_proj" => &[AdaptGate, AdaptUp],
+        "down_proj" | "w2" => &[AdaptDown],
+        _ => return None,
+    })
+}
+
+/// The inputs of a layer's name, those of Megatron-Core included.
+fn named(name: &str) -> Option<&'static [FieldId]> {
+    use FieldId::{AdaptDown, AdaptGate, AdaptKey, AdaptOutput, AdaptQuery, AdaptUp, AdaptValue};
+    Some(match name {
+        "all-linear" => &ALL,
+        "linear_qkv" => &[AdaptQuery, AdaptKey, AdaptValue],
+        "linear_proj" => &[AdaptOutput],
+        "linear_fc1" => &[AdaptGate, AdaptUp],
+        "linear_fc2" => &[AdaptDown],
+        _ => return of_name(name),
+    })
+}
+
+/// Puts adapters on those layers and on no others.
+pub fn choose(reading: &mut Reading<'_>, chosen: &[FieldId]) {
+    for id in ALL {
+        reading.scenario.set(id, Value::Flag(chosen.contains(&id)));
+    }
 }
 
 /// Adapters stand beside the layers of these names and no others. Names that no input stands for are said to be not modelled.
 pub fn beside(reading: &mut Reading<'_>, given: &Given, names: &[String]) {
-    let found: Vec<FieldId> = names.iter().filter_map(|name| named(name)).flatten().collect();
-    for id in ALL {
-        let value = Value::Flag(found.contains(&id));
-        reading.scenario.set(id, value);
-    }
+    let found: Vec<FieldId> = names.iter().filter_map(|name| named(name)).flatten().copied().collect();
+    choose(reading, &found);
     let unknown: Vec<&str> = names.iter().filter(|name| named(name).is_none()).map(String::as_str).collect();
     if unknown.is_empty() {
         let all = found.len() == ALL.len();
@@ -62,11 +79,10 @@ pub fn beside(reading: &mut Reading<'_>, given: &Given, names: &[String]) {
 }
 
 /// The names of the layers beside which adapters stand; nothing where no list of names says it.
-pub fn names(scenario: &crate::scenario::Scenario) -> Option<Vec<&'static str>> {
-    let on = |id: FieldId| scenario.get(id) == Value::Flag(true);
-    if ALL.into_iter().all(on) {
+pub fn names(scenario: &Scenario) -> Option<Vec<&'static str>> {
+    if ALL.into_iter().all(|id| is_on(scenario, id)) {
         return Some(vec!["all-linear"]);
     }
-    let chosen = LAYERS.iter().filter(|(id, _)| on(*id));
-    chosen.map(|(_, names)| names.first().copied()).collect()
+    let singles = SINGLE.iter().filter(|(id, _)| is_on(scenario, *id)).map(|(_, name)| *name).collect();
+    (!is_on(scenario, FieldId::AdaptOthers)).then_some(singles)
 }

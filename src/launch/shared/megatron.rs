@@ -1,7 +1,7 @@
-//! What several arguments of Megatron-Core say together, and how a scenario is said in them.
+//! Arguments of Megatron-Core that count together, and how a scenario is said in them.
 
 use super::megatron_flags::MODULES;
-use super::read::{count, is_on, says, whole, word};
+use super::{count, is_on, says, whole, word};
 use crate::launch::{LaunchError, Reading, Writing};
 use crate::scenario::{FieldId, Value};
 

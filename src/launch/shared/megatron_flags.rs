@@ -162,7 +162,7 @@ fn precision(reading: &mut Reading<'_>, given: &Given, format: &'static str) -> 
     Ok(())
 }
 
-/// What selective recomputation covers, with the words of `recompute_modules`.
+/// Modules that selective recomputation covers, with the words of `recompute_modules`.
 pub const MODULES: [(&str, FieldId); 7] = [
     ("core_attn", FieldId::RecomputeCore),
     ("layernorm", FieldId::RecomputeNorms),

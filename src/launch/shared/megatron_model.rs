@@ -2,7 +2,7 @@
 //!
 //! Read in megatron-core 0.19.2: `megatron/training/arguments.py` (`validate_args`, `core_transformer_config_from_args`).
 
-use super::read::{count, says};
+use super::{count, says};
 use crate::config::{LayerSet, ModelConfig};
 use crate::launch::{Given, LaunchError, Reading, Writing, model_names};
 use crate::scenario::{FieldId, Scenario, Value};

@@ -1,4 +1,4 @@
-//! What several formats have in common: tables of flags, and how servers say the same things.
+//! The common ground of several formats: tables of flags, and how servers say the same things.
 
 #![allow(clippy::unnecessary_wraps, reason = "functions of the tables have one type, whether they can fail or not")]
 
@@ -15,7 +15,6 @@ pub mod megatron_quiet;
 pub mod megatron_swift_flags;
 pub mod objective;
 pub mod python;
-pub mod read;
 pub mod run;
 pub mod serving;
 pub mod swift_flags;
@@ -45,14 +44,9 @@ pub fn word(scenario: &Scenario, id: FieldId) -> &'static str {
     }
 }
 
-/// Whether an input says yes.
+/// True if an input says yes.
 pub fn is_on(scenario: &Scenario, id: FieldId) -> bool {
     scenario.get(id) == Value::Flag(true)
-}
-
-/// The error of a flag whose value is not one that it takes.
-pub fn wrong(given: &Given, why: String) -> LaunchError {
-    LaunchError::Value { flag: given.key.clone(), place: given.place, why }
 }
 
 /// The whole number of a flag; `None` where the text does not state the flag or its value.
@@ -61,20 +55,34 @@ pub fn wrong(given: &Given, why: String) -> LaunchError {
 /// [`LaunchError`] where it is no number.
 pub fn stated_whole(reading: &Reading<'_>, names: &[&str]) -> Result<Option<u64>, LaunchError> {
     let stated = reading.stated(names).filter(|given| !given.is_unknown() && !given.value.is_null());
-    stated.map(|given| given.whole().map_err(|why| wrong(given, why))).transpose()
+    stated.map(Given::whole_or_wrong).transpose()
 }
 
-/// Whether the last of these flags says yes; `None` where the text does not state it.
+/// As [`stated_whole`], where a tool takes an empty value, `None` and `null` for its default.
+///
+/// # Errors
+/// [`LaunchError`] where it is no number.
+pub fn count(reading: &Reading<'_>, names: &[&str]) -> Result<Option<u64>, LaunchError> {
+    let says_nothing = |given: &Given| matches!(given.text().as_str(), "None" | "null") || given.text().trim().is_empty();
+    if reading.stated(names).is_some_and(says_nothing) { Ok(None) } else { stated_whole(reading, names) }
+}
+
+/// True if the last of these flags says yes.
+pub fn says(reading: &Reading<'_>, names: &[&str]) -> bool {
+    stated_on(reading, names) == Some(true)
+}
+
+/// True if the last of these flags says yes; `None` where the text does not state it.
 pub fn stated_on(reading: &Reading<'_>, names: &[&str]) -> Option<bool> {
     reading.stated(names).and_then(Given::is_on)
 }
 
-/// Whether a flag says anything at all: neither nothing nor no.
+/// True if a flag says anything at all: neither nothing nor no.
 pub fn says_something(given: &Given) -> bool {
     given.is_on() != Some(false) && !given.text().trim().is_empty()
 }
 
-/// Whether a word names a file of settings.
+/// True if a word names a file of settings.
 pub fn is_file(word: &str) -> bool {
     let ending = std::path::Path::new(word).extension().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
     ["yaml", "yml", "json"].iter().any(|known| ending.eq_ignore_ascii_case(known))

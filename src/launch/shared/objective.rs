@@ -1,4 +1,4 @@
-//! What a run learns from: examples, preferences, rewards; the models and the engine beside it.
+//! The data that a run learns from: examples, preferences, rewards; the models and the engine beside it.
 
 use super::super::{Given, Reading};
 use super::{is_on, says_something, stated_on, stated_whole, whole};
@@ -74,7 +74,7 @@ pub fn answers(reading: &mut Reading<'_>, default_completion: u64) -> Result<(),
     Ok(())
 }
 
-/// Whether the scenario's run can be called by one of these kinds, and by which.
+/// The kind among these by which the scenario's run can be called.
 pub fn kind_of(reading: &crate::scenario::Scenario) -> &'static str {
     let reference = is_on(reading, FieldId::Reference);
     match (super::word(reading, FieldId::Objective), reference) {

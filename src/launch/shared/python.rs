@@ -22,7 +22,7 @@ const OF_MODELS: [&str; 12] = [
 /// Arguments of a Trainer itself that decide something here.
 const OF_TRAINERS: [&str; 2] = ["max_seq_length", "packing"];
 
-/// What the calls of a script state: those of a class of `configs`, of adapters and of quantisation, and of models that are loaded. Nothing
+/// Statements of the calls of a script: those of a class of `configs`, of adapters and of quantisation, and of models that are loaded. Nothing
 /// where none of `configs` is called.
 pub fn stated(text: &Text<'_>, configs: &[&str]) -> Option<Stated> {
     let calls = text.calls();
@@ -65,7 +65,7 @@ fn last(call: &Call) -> &str {
     call.name.rsplit('.').next().unwrap_or(&call.name)
 }
 
-/// Whether a class whose weights are loaded is a model: no tokenizer, no processor, no configuration.
+/// True if a class whose weights are loaded is a model: no tokenizer, no processor, no configuration.
 fn is_model(call: &Call) -> bool {
     let class = call.name.rsplit('.').nth(1).unwrap_or_default();
     class.starts_with("AutoModel")

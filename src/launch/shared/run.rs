@@ -1,8 +1,8 @@
-//! What the flags of a Trainer's run say together: GPUs, batch, number formats, sharding, evaluations.
+//! Flags of a Trainer's run that count together: GPUs, batch, number formats, sharding, evaluations.
 
 use super::super::report::Way;
 use super::super::{Format, Given, LaunchError, Reading, Stated};
-use super::{fsdp, says_something, stated_on, stated_whole, whole, word, wrong, zero};
+use super::{fsdp, says_something, stated_on, stated_whole, whole, word, zero};
 use crate::scenario::{FieldId, Value};
 
 /// The format in which weights are loaded.
@@ -38,7 +38,7 @@ pub enum Shares {
     Zero,
 }
 
-/// What differs between the tools that hand their arguments to the Trainer.
+/// Differences between the tools that hand their arguments to the Trainer.
 #[derive(Clone, Copy, Debug)]
 pub struct Habits {
     /// The format of weights where the flags leave it open.
@@ -47,11 +47,11 @@ pub struct Habits {
     pub mixed: fn(&Reading<'_>) -> Mixed,
     /// Micro-batches of a step where nothing is said, by micro-batch and GPUs.
     pub steps: fn(u64, u64) -> u64,
-    /// Whether evaluations run where `eval_strategy` is not said.
+    /// True if evaluations run where `eval_strategy` is not said.
     pub evaluates: fn(&Reading<'_>) -> bool,
     /// Sequences of an evaluation where nothing is said.
     pub evaluation_batch: u64,
-    /// Whether evaluations write logits under Liger, too.
+    /// True if evaluations write logits under Liger, too.
     pub evaluation_logits: bool,
 }
 
@@ -229,7 +229,7 @@ fn evaluation(reading: &mut Reading<'_>, habits: &Habits) -> Result<(), LaunchEr
     if batch == 0
         && let Some(given) = &stated
     {
-        return Err(wrong(given, "takes a whole number from 1 on".to_owned()));
+        return Err(given.wrong("takes a whole number from 1 on".to_owned()));
     }
     let how = "Evaluations run between steps.";
     match stated.or(strategy) {

@@ -1,6 +1,6 @@
-//! What servers say alike: degrees, lengths, and the format of their weights.
+//! Common ground of servers: degrees, lengths, and the format of their weights.
 
-use super::weights;
+use super::{weights, whole};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Way, Writing};
 use crate::scenario::{FieldId, Mode, Scenario, Value, parse};
 
@@ -23,22 +23,12 @@ pub fn in_full(mut stated: Stated, tables: &[&'static [Flag]]) -> Stated {
     stated
 }
 
-/// An input that is a whole number; 1 where it is none.
-pub fn whole(scenario: &Scenario, id: FieldId) -> u64 {
-    match scenario.get(id) {
-        Value::Integer(number) => number,
-        _ => 1,
-    }
-}
-
 /// The first of those flags that is stated, as a whole number; a variable that nobody sets counts as not stated.
 ///
 /// # Errors
 /// [`LaunchError`] where its value is none.
 pub fn stated_whole(reading: &Reading<'_>, names: &[&str]) -> Result<Option<u64>, LaunchError> {
-    let Some(given) = reading.stated(names).filter(|given| !given.is_unknown()) else { return Ok(None) };
-    let error = |why| LaunchError::Value { flag: given.key.clone(), place: given.place, why };
-    given.whole().map(Some).map_err(error)
+    reading.stated(names).filter(|given| !given.is_unknown()).map(Given::whole_or_wrong).transpose()
 }
 
 /// Begins a server: its rule, and degrees of 1.
@@ -126,7 +116,7 @@ pub fn mebibytes(scenario: &Scenario) -> f64 {
     gibibytes(scenario) * 1024.0
 }
 
-/// Whether the scenario's accelerator is one whose row begins so.
+/// True if the scenario's accelerator is one whose row begins so.
 pub fn is_accelerator(scenario: &Scenario, start: &str) -> bool {
     scenario.accelerator().is_some_and(|row| row.id.starts_with(start))
 }

@@ -4,7 +4,7 @@
 
 use super::super::{Flag, Takes};
 
-/// What they change, where they change memory or time.
+/// Their effect, where they change memory or time.
 pub const FURTHER: &[Flag] = &[
     Flag::not_modelled_unless(
         &["sequence_parallel_size"],

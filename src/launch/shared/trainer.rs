@@ -142,7 +142,7 @@ pub const TRAINER: &[Flag] = &[
         "generation_config",
         "include_inputs_for_metrics",
     ]),
-    // What is saved when; a checkpoint is written after the step.
+    // Times of saving: a checkpoint is written after the step.
     quiet(&["output_dir", "overwrite_output_dir", "save_strategy", "save_steps", "save_total_limit", "save_only_model"]),
     quiet(&["save_on_each_node", "save_safetensors", "enable_jit_checkpoint", "resume_from_checkpoint", "ignore_data_skip"]),
     quiet(&["restore_callback_states_from_checkpoint", "push_to_hub", "hub_token", "hub_private_repo", "hub_model_id"]),

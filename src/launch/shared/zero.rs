@@ -38,7 +38,7 @@ const STAGE_3: &str = "{\"zero_optimization\": {\"stage\": 3, \"overlap_comm\": 
                        \"stage3_param_persistence_threshold\": \"auto\", \"stage3_max_live_parameters\": 1e9, \
                        \"stage3_max_reuse_distance\": 1e9}}";
 
-/// The same with weights and optimizer in host memory.
+/// That stage with weights and optimizer in host memory.
 const STAGE_3_OFFLOADED: &str = "{\"zero_optimization\": {\"stage\": 3, \"overlap_comm\": false, \"contiguous_gradients\": true, \
                                  \"sub_group_size\": 1e9, \"reduce_bucket_size\": \"auto\", \"stage3_prefetch_bucket_size\": \"auto\", \
                                  \"stage3_param_persistence_threshold\": \"auto\", \"stage3_max_live_parameters\": 1e9, \

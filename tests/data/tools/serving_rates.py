@@ -219,7 +219,7 @@ def experts(system, out):
         out[f"experts {dtype}"] = {"start": x[0], "bandwidth": x[1], "rate": x[2], "power": x[3], "error": error, "rows": len(part)}
 
 
-HEAD = """//! What single operations take on six accelerators: written by `tests/data/tools/serving_rates.py` from the operator measurements of PyPI
+HEAD = """//! Times of single operations on six accelerators: written by `tests/data/tools/serving_rates.py` from the operator measurements of PyPI
 //! aiconfigurator-core 0.12.0 (Apache-2.0), never from a served request. Shares are of the datasheet's bandwidth and dense peak.
 
 use super::{Kernels, Roofline, Ramp, Sum};

@@ -128,7 +128,7 @@ fn a_closed_loop_lies_between_one_request_and_the_fluid_limit() {
     assert_eq!(served(16), served(16), "the same numbers are drawn again");
 }
 
-/// What finds no room in the cache waits; nobody waits for ever.
+/// Requests that find no room in the cache wait; nobody waits for ever.
 #[test]
 fn a_small_cache_holds_requests_up() {
     let pace = pace("llama3-8b", "h100-80", 1, vllm);

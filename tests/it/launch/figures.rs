@@ -1,4 +1,4 @@
-//! What the estimate says of real training scripts whose authors wrote the memory that they saw beside them.
+//! Estimates of real training scripts whose authors wrote the memory that they saw beside them.
 
 use std::fs;
 use std::path::Path;

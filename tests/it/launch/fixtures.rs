@@ -35,7 +35,7 @@ fn fixtures() -> Vec<(String, PathBuf)> {
     found
 }
 
-/// What is read of a fixture: its link, then every row of the report.
+/// The reading of a fixture: its link, then every row of the report.
 fn said(path: &Path) -> String {
     let text = fs::read_to_string(path).expect("a text");
     let stem = path.file_stem().expect("a stem").to_string_lossy().into_owned();

@@ -24,7 +24,7 @@ fn inputs(format: Format) -> Vec<(FieldId, Option<Vec<&'static str>>)> {
         _ => None,
     };
     let in_table = format.flags.iter().copied().flatten().filter_map(|flag| of_flag(&flag.effect));
-    // What code of a training's format reads depends on other inputs: those of servers stand by themselves.
+    // Inputs that code of a training's format reads depend on others: those of servers stand by themselves.
     let stand_alone = defaults(format).mode() == Mode::Serve;
     let further = format.further.iter().filter(|id| stand_alone && !matches!(id, FieldId::Model | FieldId::Gpus));
     let beside = further.map(|id| (*id, None));
@@ -73,7 +73,7 @@ fn what_is_written_is_read_back() {
     // `HEADROOM_FORMAT=deepspeed` runs one alone.
     let wanted = std::env::var("HEADROOM_FORMAT").ok();
     let is_wanted = |format: &Format| wanted.as_ref().is_none_or(|key| key == format.key);
-    for format in Format::ALL.into_iter().filter(|format| format.write.is_some() && is_wanted(format)) {
+    for format in Format::writable().filter(is_wanted) {
         let inputs = inputs(format);
         let start = start(format);
         for _ in 0..2_000 {
@@ -104,7 +104,7 @@ fn what_is_written_is_read_back() {
             let back = read(&[Pasted { name: "", text: &written.text }], &Scenario::default())
                 .unwrap_or_else(|error| panic!("{}\n{error}", written.text));
             if written.missing.is_empty() {
-                // What a tool has no word for is said anew by its reader.
+                // A reader says anew what its tool has no word for.
                 let mut different = back.scenario.differences(&scenario);
                 different.retain(|id| *id != FieldId::FlagsNotCounted);
                 assert_eq!(
@@ -123,7 +123,7 @@ fn what_is_written_is_read_back() {
 #[test]
 fn broken_texts_are_sentences_and_take_no_time() {
     let mut runner = runner();
-    for format in Format::ALL.into_iter().filter(|format| format.write.is_some()) {
+    for format in Format::writable() {
         let text = write(&Scenario::default(), format).text;
         for _ in 0..500 {
             let mut letters: Vec<char> = text.chars().collect();

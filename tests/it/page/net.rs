@@ -313,7 +313,7 @@ fn now(every: usize) -> Net {
     net
 }
 
-/// What two ways to write the same document may differ in: a quote inside a value, an empty element's way to end, and a blank as itself.
+/// Differences that two ways to write one document may have: a quote inside a value, an empty element's way to end, and a blank as itself.
 fn same_for_a_browser(html: &str) -> String {
     let mut out = String::with_capacity(html.len());
     for (at, piece) in html.split("/>").enumerate() {

@@ -138,7 +138,7 @@ const GRANITE_4: &str = "modules of its own: gate and up in one matrix, factors,
 const LATENT: &str = "FLOPs: values of latent attention are counted at their own width in place of the queries'";
 const GATE: &str = "FLOPs: the shared experts' gate of one column is counted";
 
-/// Whether the times of an answer were recorded anew: of stacks whose modules are played, they are read off what was played; of serving,
+/// True if the times of an answer were recorded anew: of stacks whose modules are played, they are read off what was played; of serving,
 /// they are made of measured kernels.
 fn is_timed_anew(link: &str) -> bool {
     let job = decode(link).scenario.resolve();

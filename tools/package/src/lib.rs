@@ -2,9 +2,9 @@
 //!
 //! `cargo xtask build --package` makes `dist-package/` of it, which `npm pack` packs: for browsers, bundlers and Node, with types.
 
-use headroom::app::anything::{answer, understood};
+use headroom::app::anything::{self, answer, understood};
 use headroom::launch::{Format, Pasted, write};
-use headroom::scenario::{Scenario, codec};
+use headroom::scenario::Scenario;
 use serde_json::{Value, json};
 
 /// The answer to a text, as JSON: a link, a command or file of another tool, or a `config.json`. `onto` is a link that says which accelerator
@@ -24,10 +24,10 @@ pub fn estimate_as_json(text: &str, onto: &str) -> Result<Value, String> {
 /// A sentence, where the link or the tool is not known.
 pub fn written(link: &str, tool: &str) -> Result<String, String> {
     let scenario = scenario_of(link)?;
-    let formats = || Format::ALL.into_iter().filter(|format| format.write.is_some());
-    let keys = || formats().map(|format| format.key).collect::<Vec<_>>().join(", ");
-    let format =
-        formats().find(|format| format.key == tool).ok_or_else(|| format!("There is no tool `{tool}`: there are {}.", keys()))?;
+    let keys = || Format::writable().map(|format| format.key).collect::<Vec<_>>().join(", ");
+    let format = Format::writable()
+        .find(|format| format.key == tool)
+        .ok_or_else(|| format!("There is no tool `{tool}`: there are {}.", keys()))?;
     Ok(write(&scenario, format).text)
 }
 
@@ -38,14 +38,10 @@ pub fn tools() -> Value {
 }
 
 fn scenario_of(link: &str) -> Result<Scenario, String> {
-    if link.is_empty() {
-        return Ok(Scenario::default());
-    }
-    let decoded = codec::decode(link.split_once('#').map_or(link, |(_, behind)| behind));
-    if decoded.failed { Err(decoded.notices.join("\n")) } else { Ok(decoded.scenario) }
+    if link.is_empty() { Ok(Scenario::default()) } else { anything::scenario_of(link).map_err(|sentences| sentences.join("\n")) }
 }
 
-/// What JavaScript sees.
+/// The face that JavaScript sees.
 #[cfg(target_arch = "wasm32")]
 mod face {
     use js_sys::{Error, JSON};

@@ -11,7 +11,7 @@ use crate::units::{Bytes, Seconds};
 pub use pace::Pace;
 pub use traffic::{ServedTraffic, Traffic};
 
-/// What keeps a step of decoding from being quicker.
+/// The reason why a step of decoding is not quicker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// Reading weights and cache.
@@ -35,7 +35,7 @@ pub struct ServingTime {
     pub tokens_per_second: f64,
     /// Messages of a chunk of a prompt, and of a step of decoding.
     pub messages: [Messages; 2],
-    /// What holds such a step up.
+    /// The part that holds such a step up.
     pub bound: Bound,
     /// Sequences from which on a step computes longer than it reads weights; `None` where weights are read in no time.
     pub turns_at: Option<u64>,

@@ -66,7 +66,7 @@ fn seen(model: &ModelConfig, tokens: f64) -> f64 {
     all * tokens + sliding * tokens.min(window)
 }
 
-/// What one step holds.
+/// The contents of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Batch {
     /// Sequences that get a further token.
@@ -102,7 +102,7 @@ impl Pace {
         &self.job
     }
 
-    /// What the engine's steps are made of.
+    /// The parts of the engine's steps.
     pub(super) const fn steps(&self) -> &'static Steps {
         self.steps
     }
@@ -219,7 +219,7 @@ impl Pace {
         Seconds(self.step(&Batch { decodes, held: decodes * tokens, ..Batch::default() }))
     }
 
-    /// What holds up a step with so many sequences.
+    /// The part that holds up a step with so many sequences.
     pub fn bound(&self, sequences: u64) -> Bound {
         let sequences = to_f64(sequences);
         let (weights, products) = self.work.apart(sequences, sequences);

@@ -133,7 +133,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// What the next step reads of prompts, and the requests whose prompts end in it.
+    /// Tokens of prompts that the next step reads, and the requests whose prompts end in it.
     fn take(&mut self, mut left: u64, batch: &mut Batch) -> Vec<Request> {
         let mut ended = Vec::new();
         while left > 0 {

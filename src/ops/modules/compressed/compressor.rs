@@ -188,7 +188,7 @@ impl Compressor {
         Some((compressed, bias))
     }
 
-    /// What queries do not see of the keys, as a number to add.
+    /// Keys that queries do not see, as a number to add.
     fn biases<'t>(
         &self,
         (x, narrow): (&Var<'t>, &Var<'t>),

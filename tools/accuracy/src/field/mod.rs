@@ -37,7 +37,7 @@ struct Found {
     software: &'static str,
     /// Whether it states model, stack, sharding, precision, recomputation, micro-batch and lengths.
     complete: bool,
-    /// Whether its script or file becomes a job without a hand; nothing for a row that has none.
+    /// True if its script or file becomes a job without a hand; nothing for a row that has none.
     read: Option<bool>,
     /// The comparisons, or why there are none.
     outcome: Result<Vec<Comparison>, String>,

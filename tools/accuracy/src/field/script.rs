@@ -37,7 +37,7 @@ pub fn found(row: Fields<'_>) -> Option<Found> {
 /// Why a row without packing is not compared.
 const LENGTHS: &str = "without packing the longest batch decides, and it is not known";
 
-/// Whether sequences are packed, so that each has the stated length. A figure that was taken without some settings of its script says so:
+/// True if sequences are packed, so that each has the stated length. A figure that was taken without some settings of its script says so:
 /// "Not using use_liger_kernel and packing".
 fn is_packed(row: Fields<'_>) -> bool {
     ["packing", "sample_packing"].iter().any(|key| {

@@ -12,7 +12,7 @@ use super::row::{Fields, Group, Row};
 
 pub use summary::{json, text};
 
-/// Whether the row is one of a table of serving speeds.
+/// True if the row is one of a table of serving speeds.
 pub fn is_serving_speed(row: Fields<'_>) -> bool {
     row.text("/measured/what").is_ok() && row.text("/confidence").is_ok()
 }
@@ -39,7 +39,7 @@ pub fn serving_speed(index: usize, row: Fields<'_>) -> Row {
     Row { id: super::id(index, row), groups, outcome: outcome::outcome(row) }
 }
 
-/// Whether a file's rows are of this kind.
+/// True if a file's rows are of this kind.
 pub fn are_serving_speed(rows: &[Row]) -> bool {
     !rows.is_empty() && rows.iter().all(|row| row.groups.iter().any(|(name, _)| *name == CONFIDENCE))
 }
