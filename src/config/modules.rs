@@ -1,5 +1,6 @@
-//! The modules that run a model: the choices in which the families of transformers 5.23 differ, each named after what it
-//! does. A family is a set of these choices; layers ask for a choice and never for a family.
+//! The modules that run a model: the choices in which the families of transformers 5.23 differ,
+//! each named after its effect. A family is a set of these choices; layers ask for a choice and
+//! never for a family.
 
 use super::{EncoderModules, ShapeRule};
 
@@ -9,7 +10,7 @@ use super::{EncoderModules, ShapeRule};
 pub struct Modules {
     /// The `model_type` as files write it; `generic` for modules that are assumed.
     pub model_type: &'static str,
-    /// How forms and links name them.
+    /// The family's name in forms and links.
     pub choice: FamilyChoice,
     /// How a block is put together.
     pub block: BlockLayout,
@@ -59,9 +60,11 @@ pub struct Modules {
     pub embedding_scale: EmbeddingScale,
     /// The gate of attention's output, before it is projected.
     pub gate: AttentionGate,
-    /// Attention is differential: what half of the heads see is taken from what the other half does.
+    /// Attention is differential: the output of half of the heads is subtracted from the output of
+    /// the other half.
     pub differential: bool,
-    /// Attention's output, and the inner values of the feed-forward layer, are normed before the last product of each.
+    /// Attention's output, and the inner values of the feed-forward layer, are normed before the
+    /// last product of each.
     pub norms_before_last_products: bool,
     /// Queries are scaled before their product with keys, and the product once more.
     pub scales_queries: bool,
@@ -197,7 +200,8 @@ impl Modules {
         gguf: GgufRules { rows_of_odd_length: false, eighty_layers_are_70b: false },
     };
 
-    /// The modules of a decoder of which attention and further parts are counted alone.
+    /// The modules of a decoder whose attention and further parts are not put together: only their
+    /// parameters are counted.
     pub const COUNTED: Self = Self {
         encoder: EncoderModules::COUNTED,
         tensor_plan: None,
@@ -216,7 +220,7 @@ impl Modules {
     };
 }
 
-/// How forms and links name a family.
+/// The name of a family in forms and links.
 #[derive(Clone, Copy, Debug)]
 pub struct FamilyChoice {
     /// Families are listed in this order.
@@ -588,9 +592,9 @@ pub enum EmbeddingScale {
 pub enum Division {
     /// Every rank has all of it.
     Whole,
-    /// Weights, and what they multiply to.
+    /// Weights are divided, and so are their products.
     Divided,
-    /// Weights; what they multiply to is gathered.
+    /// Weights are divided; their products are gathered.
     Gathered,
 }
 
