@@ -31,12 +31,12 @@ pub struct PlotArea {
     pub height: f64,
 }
 
-/// A drawn curve and how to find one's way on it.
+/// A drawn curve, and how values and places on it belong together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
     /// The markup: one `svg` element, hidden from assistive technology (the page names its figure).
     pub svg: String,
-    /// Where the plot lies in the picture.
+    /// The place of the plot in the picture.
     pub plot: PlotArea,
     scale: XScale,
     domain: (f64, f64),
@@ -71,7 +71,7 @@ fn upward(plot: &PlotArea, y_max: f64, amount: f64) -> f64 {
     plot.bottom - (plot.bottom - plot.top) * (clean(amount) / y_max).clamp(0.0, 1.0)
 }
 
-/// Everything decided before drawing.
+/// The decisions that are made before drawing.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) outline: Outline,
@@ -159,20 +159,21 @@ impl Plan {
         self.now.and_then(|u| Some((u, self.outline.total_at(u)?.min(self.y_max))))
     }
 
-    /// Where the current point's dot is.
+    /// The place of the current point's dot.
     pub(super) fn now_px(&self) -> Option<(f64, f64)> {
         self.now().map(|(u, total)| (self.u_to_px(u), self.y_to_px(total)))
     }
 }
 
-/// The steps' own places, most wanted first: the current one, then those that can run, then the rest.
+/// The places of the steps, most wanted first: the current one, then those that can run, then the
+/// rest.
 fn step_ticks(view: &CurveView) -> Vec<f64> {
     let with = |blocked: bool| view.points.iter().filter(move |point| point.blocked == blocked).map(|point| point.x);
     once(view.current_x).chain(with(false)).chain(with(true)).collect()
 }
 
-/// The top of the y axis: capacity always stays visible between 45 % and 87 % of the height, unless the scenario compared with
-/// has a larger GPU.
+/// The top of the y axis. Capacity always stays visible between 45 % and 87 % of the height, unless
+/// the scenario that is compared with has a larger GPU.
 fn y_max(capacity: f64, compare_capacity: f64, highest: f64) -> f64 {
     let most = if capacity > 0.0 { (capacity * 1.15).max((highest * 1.06).min(capacity * 2.2)) } else { highest * 1.08 };
     let most = most.max(compare_capacity * 1.08);
@@ -275,7 +276,7 @@ fn shapes<'a>(plan: &Plan, view: &CurveView) -> Vec<Shape<'a>> {
     shapes.0
 }
 
-/// Plotters' own markup, colours still standing for paints.
+/// Plotters' own markup, in which colours still stand for paints.
 pub(super) fn draw(plan: &Plan, view: &CurveView, frame: Frame) -> Result<String, Box<dyn Error>> {
     let mut raw = String::with_capacity(24 * 1024);
     let size = (u32::from(frame.width) * 4, u32::from(frame.height) * 4);
@@ -284,7 +285,7 @@ pub(super) fn draw(plan: &Plan, view: &CurveView, frame: Frame) -> Result<String
         let [top, bottom, left, right] = [plan.margins.top, plan.margins.bottom, plan.margins.left, plan.margins.right]
             .map(|side| i32::try_from(side).unwrap_or(0));
         let area = root.margin(top, bottom, left, right);
-        // The last pixel of a range is still inside, and upwards is more.
+        // The last pixel of a range is still inside, and y grows upwards.
         let (x, y) = area.get_pixel_range();
         let pixels = (x.start..x.end - 1, y.end - 1..y.start);
         let (low, high) = plan.outline.domain;

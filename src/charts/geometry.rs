@@ -1,12 +1,13 @@
-//! The stack as outlines on the unrolled x axis: cleaned, in order, with steps where asked.
+//! The stack as outlines on the unrolled x axis: values cleaned and in order, with steps where the
+//! view asks for them.
 
 use super::labels::float;
 use super::{CurveView, KINDS, Overlay, XScale};
 
-/// How many columns the direct labels look at.
+/// The number of columns in which places for direct labels are looked for.
 pub(super) const COLUMNS: usize = 96;
 
-/// A value fit for drawing: not finite, negative and vanishing ones become zero.
+/// A value fit for drawing: values that are not finite, negative or vanishing become zero.
 pub(super) fn clean(value: f64) -> f64 {
     if value.is_finite() && value > 1e-9 { value.min(1e30) } else { 0.0 }
 }
@@ -32,7 +33,7 @@ impl Corner {
     }
 }
 
-/// What the curve shows, ready to draw.
+/// The content of the curve, ready to draw.
 #[derive(Debug)]
 pub(super) struct Outline {
     /// Corners by rising `u`; steps have two per point.
@@ -43,7 +44,7 @@ pub(super) struct Outline {
     pub(super) domain: (f64, f64),
     /// The highest total.
     pub(super) top: f64,
-    /// Which kinds have any memory.
+    /// True for the kinds that have any memory.
     pub(super) used: [bool; KINDS],
 }
 
@@ -124,8 +125,8 @@ pub(super) fn value_at(line: &[(f64, f64)], u: f64) -> Option<f64> {
     if u < a.0 { None } else { Some(mix(*a, *b, u)) }
 }
 
-/// The borders between points: their own places for slopes, half-way between neighbours for steps.
-/// Slopes have as many as there are points, steps one more.
+/// The borders between points: for slopes the points' own places, as many as there are points; for
+/// steps half-way between neighbours, one more.
 fn edges(us: &[f64], staircase: bool) -> Vec<f64> {
     let (Some(first), Some(last), true) = (us.first(), us.last(), staircase) else { return us.to_vec() };
     let gap = |a: Option<&f64>, b: Option<&f64>| a.zip(b).map_or(1.0, |(a, b)| (b - a) / 2.0);
@@ -162,7 +163,7 @@ fn blocked(rows: &[(Corner, bool)], edges: &[f64]) -> Vec<(f64, f64)> {
     runs
 }
 
-/// An overlay's line on the unrolled axis, in steps where asked, cut to the chart's domain.
+/// An overlay's line on the unrolled axis, in steps if `staircase`, cut to the chart's domain.
 pub(super) fn overlay_line(overlay: &Overlay, scale: XScale, staircase: bool, (low, high): (f64, f64)) -> Vec<(f64, f64)> {
     let mut line: Vec<(f64, f64)> = Vec::with_capacity(overlay.line.len());
     for (x, value) in &overlay.line {
@@ -181,7 +182,8 @@ pub(super) fn overlay_line(overlay: &Overlay, scale: XScale, staircase: bool, (l
     ends[0].into_iter().chain(inside).chain(ends[1]).collect()
 }
 
-/// A line cut at the height `most`: where it crosses, a corner is added, so that slopes keep their direction.
+/// A line cut at the height `most`: where it crosses this height a corner is added, so that slopes
+/// keep their direction.
 pub(super) fn cut_above(line: impl Iterator<Item = (f64, f64)>, most: f64) -> Vec<(f64, f64)> {
     let mut out: Vec<(f64, f64)> = Vec::new();
     let mut before: Option<(f64, f64)> = None;

@@ -165,8 +165,8 @@ impl ParallelLayout {
         self.data_parallel_replicas.get()
     }
 
-    /// Data-parallel ranks of one group, which share model states out among themselves: `d /
-    /// replicas`, at least 1.
+    /// Data-parallel ranks of one group, which share model states out among themselves:
+    /// `d / replicas`, at least 1.
     pub const fn shards(&self) -> u64 {
         let ranks = self.d() / self.replicas();
         if ranks == 0 { 1 } else { ranks }
