@@ -85,7 +85,8 @@ impl Finder {
         found.into_iter().map(|(_, at)| at).collect()
     }
 
-    /// The positions of the `count` rows whose words are nearest to what was typed, letter by letter.
+    /// The positions of the `count` rows whose words are nearest to the typed text, letter by
+    /// letter.
     pub fn nearest(&self, typed: &str, count: usize) -> Vec<usize> {
         let typed = words(typed);
         let mut all: Vec<_> =

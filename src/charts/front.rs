@@ -87,7 +87,8 @@ impl Plan {
     }
 }
 
-/// From the lowest to the highest position, with room for the marks at both ends.
+/// The range of an axis: from the lowest to the highest position, with room for the marks at both
+/// ends.
 fn domain(all: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let ends = all.fold(None, |ends: Option<(f64, f64)>, u| Some(ends.map_or((u, u), |(low, high)| (low.min(u), high.max(u)))));
     let (low, high) = ends?;

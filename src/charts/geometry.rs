@@ -136,7 +136,8 @@ fn edges(us: &[f64], staircase: bool) -> Vec<f64> {
     edges
 }
 
-/// From the first to the last edge; a single place gets some room around it.
+/// The range of the x axis: from the first to the last edge; a single place gets some room around
+/// it.
 fn domain(edges: &[f64]) -> (f64, f64) {
     let (low, high) = (edges.first().copied().unwrap_or(0.0), edges.last().copied().unwrap_or(1.0));
     let room = (low.abs() * 0.05).max(0.5);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// How a layer compresses the keys of what lies behind its window.
+/// How a layer compresses the keys of tokens that lie behind its window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Compresses {
     /// Keys are not compressed.

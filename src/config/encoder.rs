@@ -41,7 +41,7 @@ impl Encoder {
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "a list of yes and no, as in the library's code")]
 pub struct EncoderModules {
-    /// The tensors that the embedding adds up.
+    /// The parts of the input that are embedded.
     pub embedding: EmbeddedParts,
     /// Buffers that the embedding registers.
     pub buffers: PositionBuffers,
@@ -53,9 +53,9 @@ pub struct EncoderModules {
     pub mask: TokenMask,
     /// A dense layer follows the embedding even where both widths are the same.
     pub always_widens: bool,
-    /// The embedding is a module of its own, which lets go of what it made when it returns.
+    /// The embedding is a module of its own, whose intermediate tensors are freed when it returns.
     pub embeds_in_module: bool,
-    /// Width of what the output head multiplies.
+    /// Width of the input of the output head.
     pub head_width: HeadWidth,
     /// The activation function before the output head is `gelu`, whatever the file says.
     pub head_takes_gelu: bool,
@@ -131,8 +131,8 @@ impl EncoderModules {
 }
 
 impl EncoderModules {
-    /// The choices of a decoder whose feed-forward layers alone are put together: all else is one number of parameters, the last of its own
-    /// sizes.
+    /// The choices of a decoder of which only the feed-forward layers are put together: all other
+    /// parts are one number of parameters, the last of its own sizes.
     pub const COUNTED: Self = Self {
         buffers: PositionBuffers::None,
         embeds_in_module: false,
@@ -175,15 +175,15 @@ pub enum EmbeddedParts {
 /// Buffers of all positions there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PositionBuffers {
-    /// None.
+    /// No buffer.
     None,
-    /// Of positions.
+    /// A buffer of positions.
     OfPositions,
-    /// Of positions, and of as many types of tokens where there are types.
+    /// A buffer of positions, and one of as many types of tokens where there are types.
     OfPositionsAndTypes,
 }
 
-/// Width of what the output head multiplies.
+/// Width of the input of the output head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadWidth {
     /// The model's.
@@ -234,7 +234,7 @@ pub struct Further {
 /// A dimension of parameters that are counted and never run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// That many.
+    /// A stated number.
     Of(u64),
     /// `hidden_size`.
     Hidden,

@@ -13,7 +13,7 @@ pub enum Float8Recipe {
     Tensorwise,
     /// One scale for each row of an operand.
     Rowwise,
-    /// As [`Self::Rowwise`], with weights' gradients in the format of activations.
+    /// As [`Self::Rowwise`], but with weights' gradients in the format of activations.
     RowwiseWithGwHp,
 }
 

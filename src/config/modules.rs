@@ -44,7 +44,7 @@ pub struct Modules {
     pub other_heads_rotate_whole: bool,
     /// Sliding layers have a mask of their own; without it all layers share one.
     pub mask_for_each_kind: bool,
-    /// Frequencies of rotary tables are registered once more, for tables that nobody makes.
+    /// Frequencies of rotary tables are registered once more, for tables that are never made.
     pub registers_spare_frequencies: bool,
     /// How attention sinks enter.
     pub sinks: SinkStyle,
@@ -76,8 +76,8 @@ pub struct Modules {
     pub subtracts_largest_score: bool,
     /// The output of each half is scaled before it is added.
     pub scales_residuals: bool,
-    /// Each half is added to the norm that it reads, in place of what the norm reads, and both are scaled; blocks of
-    /// [`BlockLayout::PreNorm`].
+    /// Each half is added to the normed values that it reads, in place of the values before the
+    /// norm, and both are scaled; blocks of [`BlockLayout::PreNorm`].
     pub adds_to_norms: bool,
     /// Factors stand before and behind attention and state, on keys, on each column into the state, and in the feed-forward layer.
     pub scales_branches: bool,
@@ -87,7 +87,8 @@ pub struct Modules {
     pub residual_in_fp32: bool,
     /// Logits are cast to fp32 as they are made, so that those of 16 bits are let go.
     pub casts_logits: bool,
-    /// Attention and feed-forward beside it are added to each other before they are added to the residual stream.
+    /// Attention and the feed-forward layer beside it are added to each other before they are added
+    /// to the residual stream.
     pub adds_branches_first: bool,
     /// Blocks return attention's probabilities, which are held until the next block has returned.
     pub returns_probabilities: bool,
@@ -238,8 +239,9 @@ pub enum BlockLayout {
     PreNorm,
     /// A norm before and behind each half.
     Sandwich,
-    /// As [`Self::Sandwich`], with queries and keys normed and rotated before heads and tokens change places, values normed too, and, behind
-    /// both halves, an input of the layer's own where there is one, and a factor.
+    /// As [`Self::Sandwich`], with three differences: queries and keys are normed and rotated
+    /// before heads and tokens change places; values are normed too; behind both halves come an
+    /// input of the layer's own, where there is one, and a factor.
     SandwichWithInput,
     /// A norm behind each half alone.
     NormsBehind,
@@ -358,7 +360,7 @@ pub enum RouterScores {
     SoftmaxOfPicked,
     /// As [`Self::SoftmaxOfPicked`], in fp32.
     SoftmaxOfPickedInFp32,
-    /// As [`Self::SoftmaxOfPicked`], of which the picked ones alone are made fp32.
+    /// As [`Self::SoftmaxOfPicked`], but only the scores of the picked experts are cast to fp32.
     SoftmaxInFp32OfPicked,
     /// Sigmoids, corrected for the choice alone.
     CorrectedSigmoid,
@@ -371,7 +373,7 @@ pub enum RouterScores {
 /// The format of the router's weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouterWeights {
-    /// That of all weights.
+    /// The format of all weights.
     AsOthers,
     /// fp32 in models of 16 bits too, unless the software that trains casts every parameter.
     Fp32,
@@ -380,15 +382,16 @@ pub enum RouterWeights {
 /// The format of the picked experts' weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpertWeights {
-    /// That of the scores before they were made wider. It is not that of the input under autocast, which casts the product alone.
+    /// The format of the scores before they were made wider. Under autocast it differs from the
+    /// input's, because autocast casts the product alone.
     AsScores,
-    /// That of the router's input.
+    /// The format of the router's input.
     AsInput,
     /// fp32.
     Fp32,
 }
 
-/// When shared experts run: what is made first is there while the rest runs.
+/// When shared experts run. The output of those that run first is held while the others run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharedTurn {
     /// Before the router.
@@ -488,7 +491,7 @@ pub enum RotationStyle {
     HeldParts,
     /// The first part, joined with the rest even if that is empty.
     Joined,
-    /// As joined, with cosines and sines repeated in every block.
+    /// As [`Self::Joined`], with cosines and sines repeated in every block.
     RepeatedTables,
     /// The whole head: turned, then multiplied in fp32, with cosines and sines repeated in every block.
     RepeatedTablesInFp32,
@@ -497,33 +500,34 @@ pub enum RotationStyle {
 /// How an indexer's queries and keys are rotated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexRotation {
-    /// By halves.
+    /// Each number is rotated with its counterpart in the other half.
     Halves,
-    /// By pairs of neighbours.
+    /// Each number is rotated with its neighbour.
     Pairs,
 }
 
 /// Tables of rotary cosines and sines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RotaryTables {
-    /// As wide as what is rotated, in the format of hidden states.
+    /// As wide as the rotated part, in the format of hidden states.
     Whole,
-    /// Of half the width: halves are rotated one by one.
+    /// Half as wide as the rotated part, whose halves are rotated one by one.
     Halves,
-    /// As wide as what is rotated, in fp32; what they rotate is cast back.
+    /// As wide as the rotated part, in fp32; the rotated queries and keys are cast back.
     InFp32,
     /// One table of complex numbers.
     Complex,
-    /// As wide as what is rotated, for each sequence, although all are alike.
+    /// As wide as the rotated part, with a copy for each sequence, although all are alike.
     OfSequences,
-    /// As wide as what is rotated, for each sequence, put together from tables of time, height and width.
+    /// As wide as the rotated part, for each sequence, put together from tables of time, height and
+    /// width.
     OfGrids,
 }
 
 /// How attention sinks enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SinkStyle {
-    /// They are one more column of scores, which is dropped after the softmax.
+    /// Sinks are one more column of scores, which is dropped after the softmax.
     Column,
     /// Each query's output is scaled by the sigmoid of its scores' log-sum-exp less the sink.
     OutputScale,
@@ -570,7 +574,7 @@ pub enum PositionIds {
     FromTokens,
     /// Nowhere: models without attention count no positions, and make no masks.
     Nowhere,
-    /// They are not told: masks know them.
+    /// No list is made: only the masks count positions.
     Untold,
 }
 

@@ -184,7 +184,7 @@ pub enum TowerFact {
     PixelsJoined,
     /// Probabilities have the format of the scores.
     NarrowSoftmax,
-    /// The longest side of an image of any form is so many pixels at most.
+    /// The longest side of an image of any form is at most that many pixels.
     Longest(u64),
     /// The model's output holds what the tower and the projector return.
     Returned,

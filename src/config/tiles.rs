@@ -5,11 +5,11 @@ use crate::units::{ceil_u64, to_f64};
 /// The rule of one processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TileRule {
-    /// The canvas of at most so many tiles whose form is nearest to the image's, and the whole
-    /// image as one more (`get_optimal_tiled_canvas` of `got_ocr2`).
+    /// The canvas of at most that many tiles whose form is nearest to the image's, and the whole
+    /// image as one more tile (`get_optimal_tiled_canvas` of `got_ocr2`).
     Canvas(u64),
-    /// The image is resized until its longer side is so many tiles long, and cut; the whole is one more
-    /// (`get_number_of_image_patches` of `idefics3`).
+    /// The image is resized until its longer side is that many tiles long, and cut; the whole image
+    /// is one more tile (`get_number_of_image_patches` of `idefics3`).
     Longest(u64),
 }
 
@@ -80,7 +80,8 @@ pub struct Spread {
     pub grid: Option<[u64; 2]>,
     /// Rows and columns of patches without padding.
     pub cut: [u64; 2],
-    /// Those that are left where there would be too many, between which patches are interpolated.
+    /// Rows and columns of patches that are kept where there would be too many; patches are
+    /// interpolated to these.
     pub shown: [u64; 2],
 }
 
@@ -137,8 +138,8 @@ fn without_padding([width, height]: [u64; 2], [rows, columns]: [u64; 2]) -> [u64
     }
 }
 
-/// Rows and columns reduced to about `most` patches in all, where there would be over a tenth more
-/// along a side.
+/// Rows and columns reduced to at most `most` patches in all, where there would be over a tenth
+/// more along a side.
 fn at_most([rows, columns]: [u64; 2], most: u64) -> [u64; 2] {
     let times = (to_f64(rows) * to_f64(columns) / to_f64(most)).sqrt();
     if times > 1.1 { [rows, columns].map(|length| ceil_u64((to_f64(length) / times).floor())) } else { [rows, columns] }

@@ -109,43 +109,43 @@ pub enum TowerSize {
     SecondOut,
     /// Sizes of one kind alone, which its file gives names.
     Own1,
-    /// Another one.
+    /// A second such size.
     Own2,
-    /// Another one.
+    /// A third such size.
     Own3,
-    /// Another one.
+    /// A fourth such size.
     Own4,
-    /// Another one.
+    /// A fifth such size.
     Own5,
-    /// Another one.
+    /// A sixth such size.
     Own6,
-    /// Another one.
+    /// A seventh such size.
     Own7,
-    /// Another one.
+    /// An eighth such size.
     Own8,
-    /// Another one.
+    /// A ninth such size.
     Own9,
-    /// Another one.
+    /// A tenth such size.
     Own10,
-    /// Another one.
+    /// An eleventh such size.
     Own11,
-    /// Another one.
+    /// A twelfth such size.
     Own12,
-    /// Another one.
+    /// A thirteenth such size.
     Own13,
-    /// Another one.
+    /// A fourteenth such size.
     Own14,
-    /// Another one.
+    /// A fifteenth such size.
     Own15,
-    /// Another one.
+    /// A sixteenth such size.
     Own16,
 }
 
 impl TowerSize {
-    /// How many there are.
+    /// The number of sizes.
     pub const COUNT: usize = Self::Own16 as usize + 1;
 
-    /// Its name in shapes.
+    /// The size's name in shapes.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hidden => "vision hidden_size",
@@ -211,7 +211,7 @@ impl TowerSize {
 /// The sizes of one tower, by [`TowerSize`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TowerSizes {
-    /// By [`TowerSize`].
+    /// The sizes, each at the place of its [`TowerSize`].
     pub of: [u64; TowerSize::COUNT],
 }
 
@@ -247,9 +247,9 @@ pub enum TowerLayer {
     LayerNorm(TowerSize),
     /// A norm with a scale.
     RmsNorm(TowerSize),
-    /// A table of so many rows of that width.
+    /// A table: the number of its rows, and their width.
     Table(&'static str, TowerSize, TowerSize),
-    /// A table of so many rows of that width, in a tensor whose first size is one.
+    /// A table: the number of its rows, and their width, in a tensor whose first size is one.
     Plane(&'static str, TowerSize, TowerSize),
     /// One vector.
     Vector(&'static str, TowerSize),
@@ -303,7 +303,7 @@ pub struct TowerModules {
 pub struct Tower {
     /// The modules of the tower.
     pub modules: &'static TowerModules,
-    /// Those of the projector.
+    /// The modules of the projector.
     pub projector: &'static TowerModules,
     /// The sizes of both.
     pub sizes: TowerSizes,

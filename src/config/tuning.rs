@@ -114,9 +114,9 @@ impl Targets {
     pub const OUTPUT: Self = Self(1 << 3);
     /// The feed-forward layer's gate.
     pub const GATE: Self = Self(1 << 4);
-    /// Its up projection.
+    /// The feed-forward layer's up projection.
     pub const UP: Self = Self(1 << 5);
-    /// Its down projection.
+    /// The feed-forward layer's down projection.
     pub const DOWN: Self = Self(1 << 6);
     /// Compressed queries of latent attention.
     pub const QUERY_DOWN: Self = Self(1 << 7);

@@ -27,7 +27,8 @@ impl Value {
 pub struct Symbol {
     /// How it is written: a letter, a word, or the number itself.
     pub letter: String,
-    /// Its name: a Hugging Face key or a word of Megatron-LM's; empty where the meaning says all.
+    /// Its name: a Hugging Face key or a word of Megatron-LM's; empty where the meaning alone is
+    /// enough.
     pub name: &'static str,
     /// Its meaning.
     pub meaning: String,

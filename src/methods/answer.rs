@@ -67,14 +67,14 @@ pub struct MethodLine {
     pub note: Option<String>,
 }
 
-/// How many accelerators a method asks for.
+/// The number of accelerators that a method asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GpuAnswer {
     /// The document's own division with its own rounding; `None` where it has no rule or nothing can fit.
     pub arithmetic: Option<u64>,
     /// The smallest count that can really run by the document's memory; `None` where none can.
     pub runnable: Option<u64>,
-    /// Why the two differ, or what the smallest count holds.
+    /// The reason why the two differ, or the memory that the smallest count needs.
     pub reason: String,
 }
 

@@ -60,18 +60,21 @@ pub fn activations_rule(shape: &Shape) -> Bytes {
     Bytes(product([ACTIVATION_PARTS.iter().sum(), hidden(shape)]))
 }
 
-/// With checkpointing as the text has it, `2·b·s·h·L` bytes (component 4, question 3).
+/// Activations with checkpointing as the text counts them, `2·b·s·h·L` bytes (component 4, question
+/// 3).
 pub fn activations_checkpointed(shape: &Shape) -> Bytes {
     Bytes(product([CHECKPOINT_FACTOR, hidden(shape)]))
 }
 
-/// As the code computes it, `b·s·h·L · f ·` precision bytes with `f` = 2 checkpointed, else 34: one factor of 2 too many.
+/// Activations as the code computes them, `b·s·h·L · f ·` precision bytes with `f` = 2
+/// checkpointed, else 34: one factor of 2 too many.
 pub fn activations_as_coded(shape: &Shape, checkpointing: bool, dtype: DType) -> Bytes {
     let rule = if checkpointing { activations_checkpointed(shape) } else { activations_rule(shape) };
     Elements(rule.0).stored_as(dtype)
 }
 
-/// With the attention matrices, `b·s·h·L·(34 + 5as/h)` (component 4, the "exact" formula the text refers to).
+/// Activations with the attention matrices, `b·s·h·L·(34 + 5as/h)` (component 4, the "exact"
+/// formula that the text refers to).
 pub fn activations_exact(shape: &Shape) -> Bytes {
     distributed_overview::activations(shape)
 }

@@ -91,7 +91,8 @@ pub fn gradients(num_parameters: u64) -> Bytes {
 /// 12 Adam, 8 SGD with momentum, 4 eight-bit Adam.
 const OPTIMIZERS: [(&str, u64); 3] = [("adamw", 12), ("sgdm", 8), ("adamw8", 4)];
 
-/// Optimizer bytes per parameter, fp32 master weights included; `None` for what the document does not name.
+/// Optimizer bytes per parameter, fp32 master weights included; `None` for optimizers that the
+/// document does not name.
 pub fn optimizer_bytes_per_parameter(optimizer: Optimizer) -> Option<u64> {
     named(&OPTIMIZERS, optimizer)
 }
@@ -115,7 +116,8 @@ pub fn adam_states(num_parameters: u64) -> ModelStates {
 /// The `B·s·d_model` tensors of one block as listed in section 2.4: input, QKV, attention output, norm, MLP output, norm.
 pub const LISTED_TENSORS: [u64; 6] = [1, 3, 1, 2, 1, 2];
 
-/// How many tensors of `B·s·d_model` one block keeps: the list less one, as its output is the next block's input (section 2.4).
+/// Number of `B·s·d_model` tensors that one block keeps: the list less one, as its output is the
+/// next block's input (section 2.4).
 pub fn linear_tensors() -> u64 {
     LISTED_TENSORS.iter().sum::<u64>() - 1
 }

@@ -367,8 +367,8 @@ fn against_division(job: &Job, gpus: u64, unit: MemoryUnit) -> Option<String> {
     (!need.runs()).then(|| need.what_blocks(unit))
 }
 
-/// One or two sentences that say why the runnable count is larger than the division, or why there
-/// is none.
+/// The memory that the runnable count takes, and why the division or a smaller count does not run,
+/// in up to three sentences; or one sentence on why no count runs.
 fn reason(
     job: &Job,
     arithmetic: Option<u64>,

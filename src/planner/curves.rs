@@ -151,7 +151,7 @@ pub fn curve_gpus(job: &Job) -> Curve {
     Curve { axis, points, capacity, current, serves: !training, replicas, longest_fit: None, naive, best: Vec::new() }
 }
 
-/// One replica on so many tensor-parallel ranks.
+/// The job with one replica on `degree` tensor-parallel ranks.
 fn with_tensor_degree(job: &Job, degree: NonZeroU64) -> Job {
     let data_parallel_size = NonZeroU64::MIN;
     job.with_layout(ParallelLayout { tensor_model_parallel_size: degree, data_parallel_size, ..*job.layout() })

@@ -98,7 +98,8 @@ pub(super) fn largest(most: u64, mut room: impl FnMut(u64) -> i128) -> Option<u6
             }
             1 if passed => good.0 + 1,
             1 => bad.0 - 1,
-            // By ratio: amounts that grow as a square pull straight guesses to the small end.
+            // The middle by ratio: amounts that grow as a square pull straight guesses to the small
+            // end.
             _ => ceil_u64((to_f64(good.0) * to_f64(bad.0)).sqrt()),
         };
         let next = next.clamp(good.0 + 1, bad.0 - 1);

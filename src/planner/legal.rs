@@ -72,7 +72,7 @@ fn changes(job: &Job) -> Vec<(u8, Change)> {
     all
 }
 
-/// As many images as the text has room for, and none.
+/// Numbers of images to try: as many as the text has room for, and none.
 fn images(job: &Job) -> Vec<u64> {
     let Some(run) = job.training().filter(|run| run.images.per_sequence > 0) else { return Vec::new() };
     let tokens = job.model().tower.as_ref().and_then(|tower| tower.seen(run.images)).map(|seen| seen.tokens);

@@ -228,7 +228,7 @@ pub fn fleet_of(job: &Job) -> Option<Fleet> {
     Some(fleet(job, run, run.users?))
 }
 
-/// The fewest accelerators on which instances of one layout hold so many users.
+/// The fewest accelerators on which instances of one layout hold `users` users.
 fn fleet(job: &Job, run: &ServingRun, users: u64) -> Fleet {
     let tried = tried_replicas(job, run, users).into_iter().filter_map(|tried| tried.outcome.ok());
     // Of equal fleets the first is taken, which has the fewest accelerators in one replica.

@@ -26,7 +26,7 @@ pub enum PipelineSchedule {
     Interleaved,
     /// Backward for weights waits, within the memory of one forward, one backward.
     ZeroBubbleH1,
-    /// As H1, with about twice as many micro-batches in flight.
+    /// As [`Self::ZeroBubbleH1`], with about twice as many micro-batches in flight.
     ZeroBubbleH2,
     /// Micro-batches enter at both ends; every rank holds two stages.
     DualPipe,
@@ -39,7 +39,7 @@ pub struct ScheduleFacts {
     pub schedule: PipelineSchedule,
     /// Its name.
     pub name: &'static str,
-    /// How often every block's parameters are held over all ranks of a pipeline.
+    /// The number of copies of every block's parameters over all ranks of a pipeline.
     pub parameter_copies: u64,
     /// True if backward for weights is a pass of its own.
     pub splits_backward: bool,

@@ -10,9 +10,9 @@ use super::{PassTimes, Pipeline, Slot, Work};
 pub struct Timed {
     /// The pass.
     pub slot: Slot,
-    /// When it begins, in the unit of the durations.
+    /// The beginning of the pass, in the unit of the durations.
     pub start: f64,
-    /// When it ends.
+    /// The end of the pass, in the unit of the durations.
     pub end: f64,
 }
 
@@ -21,7 +21,7 @@ pub struct Timed {
 pub struct Played {
     /// All passes, rank by rank in their order.
     pub slots: Vec<Timed>,
-    /// When the last one ends.
+    /// The end of the last pass.
     pub end: f64,
     /// Idle time of the rank that waits longest between its first pass and its last.
     pub bubble: f64,

@@ -48,7 +48,7 @@ pub(super) struct Entry {
 /// Reads a snapshot.
 ///
 /// # Errors
-/// When the file is no pickle, or a pickle of something else.
+/// When the file is no pickle, or one of something else.
 pub(super) fn read(file: &[u8]) -> Result<Dumped, SnapshotError> {
     let value = pickle::read(file).map_err(SnapshotError::NoSnapshot)?;
     let segments = value.get("segments").filter(|segments| matches!(segments, Value::List(_)));

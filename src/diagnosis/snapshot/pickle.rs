@@ -103,7 +103,7 @@ impl Container {
 /// Reads a pickle of plain data.
 ///
 /// # Errors
-/// A clause that says what the file is instead.
+/// A clause that says what it is instead.
 pub(super) fn read(file: &[u8]) -> Result<Value, String> {
     let mut machine = Machine { rest: file, stack: Vec::new(), marks: Vec::new(), memo: HashMap::new() };
     loop {

@@ -183,7 +183,8 @@ impl Facts {
         Self::of(&scenario).ok()?.saved_per_layer()
     }
 
-    /// The shortest sequence with which saved attention scores are more than all else that a block saves.
+    /// The shortest sequence with which saved attention scores take more than everything else that
+    /// a block saves.
     pub fn crossover(&self) -> Option<u64> {
         const LONGEST: u64 = 1 << 20;
         self.job.training()?;

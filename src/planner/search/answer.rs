@@ -32,7 +32,7 @@ pub struct Miss {
     pub kind: MemoryKind,
 }
 
-/// Why a layout was rejected.
+/// The reason why a layout was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// It breaks a rule: the first example's sentence.

@@ -17,7 +17,8 @@ pub struct Gathered {
     counts: Vec<Count>,
     /// Layouts that break a rule, each with how many break the same rule.
     broken: Vec<(Choice, u64)>,
-    /// By the kind of memory that overflows: the nearest miss, and how many overflow with it.
+    /// For each kind of memory that overflows: the nearest miss, and the number of layouts that
+    /// overflow with it.
     overflows: [Option<(Choice, u64)>; 7],
     /// For each layout asked about: how many are faster, and how many leaner.
     watched: Vec<(u64, u64)>,
