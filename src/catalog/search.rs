@@ -139,8 +139,8 @@ impl Prepared {
     }
 }
 
-/// The words of a text in lower case: letters and digits, with the dots inside numbers; a word of
-/// three or more letters is cut where a digit follows. A unit belongs to the number before it.
+/// The words of a text in lower case: letters and digits, with the dots inside numbers; three or
+/// more letters are cut from the digits beside them. A unit belongs to the number before it.
 fn words(text: &str) -> Vec<String> {
     let text = text.to_ascii_lowercase().replace("gib", "gb");
     let mut words: Vec<String> = Vec::new();
