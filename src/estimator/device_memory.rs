@@ -40,7 +40,8 @@ pub struct DeviceMemory {
     pub gap: Gap,
     /// How often the device was full, and PyTorch gave back what it kept for later.
     pub retries: u64,
-    /// Whether the steps run to their end. If they do not, the amounts are those of a device without a limit.
+    /// True if the steps run to their end. If they do not, the amounts are those of a device
+    /// without a limit.
     pub fits: bool,
 }
 
@@ -110,7 +111,8 @@ pub fn device_memory_under(job: &Job, settings: &Settings) -> Result<DeviceMemor
     Ok(replayed(job, settings, &all_steps(job)?))
 }
 
-/// Whether the steps of a training run to their end on its device: [`DeviceMemory::fits`] without the amounts, in one replay.
+/// Returns true if the steps of a training run to their end on its device: [`DeviceMemory::fits`]
+/// without the amounts, in one replay.
 ///
 /// # Errors
 /// [`NotReplayed`] where the order of allocations is not known.

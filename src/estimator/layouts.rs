@@ -62,7 +62,8 @@ impl Layouts {
                 (by_kind, first_over(&by_kind, job.cluster().accelerator.memory))
             }
         };
-        // What stands outside the model comes last.
+        // Memory outside the model is compared last, so it is named only where the model's own
+        // memory fits.
         let is_over = || by_kind.into_iter().sum::<Bytes>() > job.cluster().accelerator.memory;
         (by_kind, over.or_else(|| is_over().then_some(MemoryKind::Framework)))
     }
@@ -74,8 +75,8 @@ impl Layouts {
         self.megatron.too_many_states(&self.job, run)
     }
 
-    /// What the layout that [`Self::memory`] was asked about last takes with the same or any larger micro-batch, at least; 0 where
-    /// nothing is known.
+    /// Fewest bytes that the layout passed to [`Self::memory`] last takes with the same or any
+    /// larger micro-batch; 0 where no bound is known.
     pub fn floor(&self) -> Bytes {
         if megatron_run(&self.job).is_some() { self.megatron.floor(self.job.layout().sharding) } else { Bytes::ZERO }
     }
@@ -91,7 +92,8 @@ impl Layouts {
         self.paces.at_least(&self.job)
     }
 
-    /// The same with any micro-batch into which a rank's sequences of a step divide.
+    /// Lower bound on [`Self::seconds`] for every micro-batch into which a rank's sequences of a
+    /// step divide.
     pub fn at_least_with_any(&mut self) -> f64 {
         self.paces.at_least_with_any(&self.job)
     }

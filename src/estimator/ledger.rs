@@ -119,7 +119,7 @@ pub(super) fn sort_by_kind(lines: &mut [LineItem]) {
 pub struct LineItem {
     /// Kind.
     pub kind: MemoryKind,
-    /// What it is, e.g. `Adam first moment`.
+    /// Name of the line, e.g. `Adam first moment`.
     pub label: &'static str,
     /// Bytes on this rank.
     pub bytes: Bytes,

@@ -1,4 +1,5 @@
-//! What a serving program takes for its cache and what it keeps free: the figures that it prints when it starts.
+//! The memory that a serving program takes for its cache and the memory that it keeps free: the
+//! figures that it prints when it starts.
 
 use super::ledger::{Certainty, LineItem, MemoryKind};
 use super::served;
@@ -20,7 +21,8 @@ pub const CUDA_GRAPHS: &str = "CUDA graphs";
 pub struct CacheRoom {
     /// Memory for the cache.
     pub bytes: Bytes,
-    /// What one sequence of the whole context takes of it, without what all sequences share.
+    /// Bytes of the room that one sequence of the whole context takes, without those that all
+    /// sequences share.
     pub per_sequence: Bytes,
     /// Tokens of one block.
     pub block_size: u64,

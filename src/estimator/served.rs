@@ -145,7 +145,8 @@ pub(super) fn cached(job: &Job, run: &ServingRun) -> (Bytes, Bytes) {
     cached_by(job, run, 0..job.model().num_hidden_layers)
 }
 
-/// The same of some layers.
+/// Cached bytes of some layers: of one sequence of the whole context, and of the prefix that all
+/// sequences share.
 pub(super) fn cached_by(job: &Job, run: &ServingRun, layers: Range<u64>) -> (Bytes, Bytes) {
     let of = |concurrent_sequences| {
         let with = ops::Lowering { concurrent_sequences, ..ops::lowering(job) };

@@ -40,7 +40,7 @@ pub(super) fn lines(scope: &Scope) -> Vec<LineItem> {
 pub(super) enum Gradients {
     /// None: released after the step before, backward has not begun.
     None,
-    /// Those of the head: backward has just passed it.
+    /// Gradients of the head alone: backward has just left it.
     Head,
     /// All but those of the first block and the embedding, which backward has yet to write.
     BeforeFirstBlock,

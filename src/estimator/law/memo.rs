@@ -45,7 +45,7 @@ impl<K: Copy + Eq + Hash, V> Memo<K, V> {
         self.values.get(place)
     }
 
-    /// The same, to add to it.
+    /// The value at a place, to change it.
     pub fn at_mut(&mut self, place: usize) -> Option<&mut V> {
         self.values.get_mut(place)
     }

@@ -145,7 +145,7 @@ fn total(lines: &[LineItem]) -> Bytes {
     lines.iter().map(|line| line.bytes).sum()
 }
 
-/// What one stage holds when forward has ended: states, buffers, and everything saved.
+/// Lines that one stage holds when forward has ended: states, buffers, and everything saved.
 pub(super) fn after_forward(job: &Job, run: &TrainingRun, stage: u64) -> Vec<LineItem> {
     let model = rank_model(job, run);
     let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, stage) };
@@ -189,7 +189,7 @@ impl<T: Copy + Add<Output = T> + Mul<u64, Output = T>> Sizes<T> {
         saved + brought_back
     }
 
-    /// What was saved in forward, and what recomputation brought back.
+    /// Bytes that were saved in forward, and bytes that recomputation brought back.
     fn each(&self, held: &Held) -> [T; 2] {
         let [dense, experts, dense_input, experts_input, dense_again, experts_again, embedding, head] = self.0;
         let Held { whole, inputs, again, again_inputs, embeddings, heads } = *held;
@@ -268,7 +268,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// What is alive throughout the step.
+    /// Lines that are alive throughout the step: states and buffers.
     fn resident(&self, detail: bool) -> Vec<LineItem> {
         let mut lines = self.states(detail);
         lines::buffers(self, &mut lines);
@@ -299,7 +299,8 @@ impl<'a> Scope<'a> {
         found
     }
 
-    /// What backward is in: what its remaining operations saved or brought back, and what flows back.
+    /// Tensors of the block or head that backward is in: those that its remaining operations saved
+    /// or recomputed, and the gradients that flow back.
     fn inside(&self, at: At) -> Vec<Entry<'a>> {
         let mut found = Vec::with_capacity(32);
         let (steps, place) = match at {
@@ -314,7 +315,8 @@ impl<'a> Scope<'a> {
         };
         for step in steps.iter().take(place + 1) {
             if split {
-                // What the block saved or brought back whole waits for its weights and is counted there.
+                // A block kept whole, or brought back whole, waits for its weights' gradients and
+                // is counted with the blocks in flight.
                 if !recomputed && step.module == module && module != Module::Rest {
                     push(step, 1, Role::Saved, |tensor| !survives(self.run, tensor), Alive::Recomputed, &mut found);
                 }
@@ -336,12 +338,13 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Whether a saved tensor survives forward.
+/// True if a saved tensor stays in memory after forward.
 fn survives(run: &TrainingRun, tensor: &Tensor) -> bool {
     !(run.recompute == Recompute::Selective && tensor.kept == Kept::AttentionCore)
 }
 
-/// What of it is on the device: with offloaded activations one block of each kind beside the one that backward is in.
+/// The part of `held` that is on the device: with offloaded activations one block of each kind
+/// stays beside the one that backward is in.
 fn on_device(job: &Job, held: Held) -> Held {
     if !job.layout().offload.activations {
         return held;

@@ -1,4 +1,5 @@
-//! What a pipeline stage runs, in which order, and what it holds on the way.
+//! Passes that a pipeline stage runs, their order, and the activations that are in flight on the
+//! way.
 
 use crate::config::{Job, Pipeline, PipelineSchedule, PipelineSplit, Recompute, RecomputeMethod, Slot, TrainingRun, Work};
 
@@ -49,7 +50,7 @@ pub(in crate::estimator) enum Covered {
     No,
     /// Its input is kept; the blocks after it that are covered [`With`](Self::With) it are recomputed together with it.
     First,
-    /// It is recomputed from an earlier block's input.
+    /// The block is recomputed from the input of an earlier block.
     With,
 }
 
@@ -84,18 +85,18 @@ impl Stage {
         layers
     }
 
-    /// Whether it holds the embedding.
+    /// True if the stage holds the embedding.
     pub const fn embeds(&self) -> bool {
         self.embedding.is_some()
     }
 
-    /// Whether it holds the head and computes the loss.
+    /// True if the stage holds the head and computes the loss.
     pub const fn ends(&self) -> bool {
         self.head.is_some()
     }
 }
 
-/// What is in flight at a moment, whole blocks counted once for every micro-batch.
+/// Activations in flight at a moment; whole blocks are counted once for every micro-batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::estimator) struct Held {
     /// Blocks kept whole.
@@ -113,7 +114,7 @@ pub(in crate::estimator) struct Held {
 }
 
 impl Held {
-    /// Whether nothing of it is less than in another.
+    /// True if no number is smaller than in `other`.
     pub fn covers(&self, other: &Self) -> bool {
         self.numbers().into_iter().zip(other.numbers()).all(|(own, other)| own >= other)
     }
@@ -328,7 +329,8 @@ pub(super) fn backward(places: &[Place], held: &mut Held, show: &mut impl FnMut(
     }
 }
 
-/// The same for inputs alone: nothing is given back.
+/// Backward for inputs alone, from the last block to the first. Activations stay in flight, because
+/// backward for weights still needs them.
 pub(super) fn backward_for_inputs(places: &[Place], held: &mut Held, show: &mut impl FnMut(Held, Where)) {
     let mut end = places.len();
     while end > 0 {

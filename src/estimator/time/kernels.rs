@@ -14,7 +14,8 @@ use crate::units::to_f64;
 pub(in crate::estimator) struct Timed {
     pub forward: Phase,
     pub backward: Phase,
-    /// Whether selective recomputation runs its forward again; full recomputation always does.
+    /// True if selective recomputation runs the operation's forward again; full recomputation
+    /// always does.
     pub selective: bool,
     /// Parameters of one rank: those that are no expert's, and those of its experts.
     pub parameters: [f64; 2],

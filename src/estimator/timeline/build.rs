@@ -1,4 +1,4 @@
-//! What a model's tensors go through on the GPU before the first step, where every tensor is played.
+//! Allocations of a model's tensors on the GPU before the first step, where every tensor is played.
 
 use super::groups::{REDUCTION_BUCKET, part};
 use super::optimizer::sub_groups;
@@ -10,7 +10,7 @@ use crate::units::DType;
 /// A model that is ready for its first step.
 #[derive(Debug, Default)]
 pub(super) struct TakenOver<'t> {
-    /// They stay.
+    /// Held so that the memory of these tensors stays taken.
     _held: Vec<Var<'t>>,
     /// Where in the log the cache was emptied; 0 if it was not.
     pub emptied: usize,

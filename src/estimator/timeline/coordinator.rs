@@ -29,9 +29,9 @@ struct Module {
 /// How a weight is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Presence {
-    /// It is being gathered; the message of that number.
+    /// The message of that number is gathering the weight.
     Coming(usize),
-    /// It is there, in that tensor; the message that brought it, until it was waited for.
+    /// The weight is in that tensor; `message` brought it, and is `None` once it was waited for.
     There { tensor: u32, message: Option<usize> },
 }
 
@@ -41,7 +41,7 @@ struct Message {
     /// Where they lie side by side; of one weight its own tensor.
     tensor: u32,
     weights: Vec<Param>,
-    /// Whether they were copied out.
+    /// True once the weights were copied out of the message's tensor.
     is_out: bool,
     /// Weights that nobody has waited for yet.
     waiting: usize,

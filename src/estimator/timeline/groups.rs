@@ -45,7 +45,7 @@ pub(super) const GRADIENT_BUCKETS: &str = "Gradient buckets";
 /// Label of the buffer in which `DeepSpeed` reduces gradients.
 pub const REDUCTION_BUCKET: &str = "Reduction bucket";
 
-/// What is gathered or on its way.
+/// Buffers of weights and gradients that are gathered or on their way.
 #[derive(Debug, Default)]
 struct Alive<'t> {
     /// Gathered weights by tag; the root's under 0.
@@ -78,18 +78,18 @@ pub(super) struct Groups<'t> {
     buckets: (Buckets, u64, DType),
     /// Buffers of that size that a bucket consists of.
     buffers: u64,
-    /// Whether gradients lie in buckets that stand.
+    /// True if gradients are views of buckets that stay allocated.
     views: bool,
     head: u16,
     /// Blocks of a vision tower that images run through.
     blocks_of_tower: u16,
-    /// Whether the head is in another group than the embedding.
+    /// True if the head is in another group than the embedding.
     apart: bool,
-    /// Whether all layers are one group.
+    /// True if all layers are one group.
     is_one: bool,
     /// The block that stays gathered from forward to backward.
     kept_block: Option<u16>,
-    /// Whether backward gathers the next group ahead.
+    /// True if backward gathers the next group ahead.
     ahead: bool,
     /// The source of what moves.
     source: Source,
@@ -98,15 +98,15 @@ pub(super) struct Groups<'t> {
     compute: DType,
     reduce: DType,
     gradient: DType,
-    /// Whether shares of gradients go to the host as they are reduced.
+    /// True if shares of gradients go to the host as they are reduced.
     away: bool,
-    /// Whether the micro-batch at hand reduces gradients, or adds them up.
+    /// True if the current micro-batch reduces gradients; false if it only adds them up.
     reduces: Cell<bool>,
-    /// Whether the gradients of the head's group have been reduced with the loss.
+    /// True if the gradients of the head's group have been reduced with the loss.
     head_is_reduced: Cell<bool>,
-    /// Whether the bucket of gradients stays behind a micro-batch.
+    /// True if the bucket of gradients stays allocated after a micro-batch.
     keeps_bucket: Cell<bool>,
-    /// Whether a coordinator gathers weights beside the tape.
+    /// True if a coordinator gathers weights beside the tape.
     coordinated: bool,
     /// ZeRO's bucket of gradients, where every tensor is played.
     pub bucket: Option<Bucket<'t>>,
@@ -259,7 +259,8 @@ impl<'t> Groups<'t> {
         if self.apart { self.head } else { 0 }
     }
 
-    /// Whether weights are gathered ahead of their use, and gradients joined before they are reduced.
+    /// The memory that a group's weights are gathered into; `None` where no weights are gathered,
+    /// and where a coordinator gathers them beside the tape.
     const fn into(&self) -> Option<GatheredInto> {
         match self.movement {
             _ if self.coordinated => None,

@@ -88,7 +88,7 @@ pub(super) struct Played<'a> {
     beside: Beside,
     /// Each stretch of the tape with what stands beside it: its memory at start, peak and end.
     marks: Vec<Mark>,
-    /// What one micro-batch keeps for backward.
+    /// Bytes that one micro-batch keeps for backward.
     retained: Totals,
     /// An evaluation beside what stands between steps, where there is one.
     evaluation: Option<Box<Self>>,
@@ -104,7 +104,7 @@ struct Mark {
     start: Totals,
     peak: Totals,
     end: Totals,
-    /// Whether the last repetition is the highest, not the first.
+    /// True if the last repetition is the highest, not the first.
     last: bool,
 }
 
@@ -429,7 +429,7 @@ mod tests {
     use crate::config::{Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, PeakRates, Run, TrainingRun};
     use crate::units::Bytes;
 
-    /// What the moments of each stage of two are called.
+    /// Names of the moments of both stages of a pipeline of two.
     fn names() -> [BTreeSet<&'static str>; 2] {
         let two = NonZeroU64::MIN.saturating_add(1);
         let layout = ParallelLayout { pipeline_model_parallel_size: two, ..ParallelLayout::SINGLE };

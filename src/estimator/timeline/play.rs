@@ -45,7 +45,8 @@ struct Playing<'t, 'g> {
     before: [usize; 2],
     /// The tag of the layer that backward leaves last.
     last: u16,
-    /// Whether backward has left it: it never comes to an embedding that does not learn.
+    /// True once backward has left that layer. Backward never reaches an embedding that does not
+    /// learn.
     is_through: Cell<bool>,
     /// True while backward has still to come to the embedding of a decoder, which stands between its blocks and those of its encoder.
     turns: Cell<bool>,
@@ -153,7 +154,7 @@ impl Model for Playing<'_, '_> {
 struct Made<'t> {
     ends: Ends,
     layers: Layers,
-    /// They stay.
+    /// Held so that the memory of the buffers stays taken.
     _buffers: Vec<Var<'t>>,
     ids: Var<'t>,
 }

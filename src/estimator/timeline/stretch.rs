@@ -47,7 +47,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// The same with more memory at every moment.
+    /// Returns the timeline with `more` bytes added at every moment.
     #[must_use]
     pub(in crate::estimator) fn lifted(mut self, more: &[Bytes; 7]) -> Self {
         for stretch in &mut self.stretches {

@@ -136,7 +136,8 @@ impl Many {
         Some((kind, most.saturating_sub(capacity)))
     }
 
-    /// What the layout of the last [`Self::memory`] takes with the same or any larger micro-batch, at least.
+    /// Fewest bytes that the layout of the last [`Self::memory`] takes with the same or any larger
+    /// micro-batch.
     pub fn floor(&self, sharding: DataSharding) -> Bytes {
         let known = self.needed.last().zip(self.stated.last());
         known.map_or(Bytes::ZERO, |(needed, stated)| floor(needed, stated.at(sharding)))

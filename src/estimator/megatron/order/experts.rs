@@ -23,7 +23,7 @@ pub(super) struct Routing {
     pub routed: u64,
     pub up: u64,
     pub activated: u64,
-    /// Whether tokens are sent to other ranks, and sorted by expert.
+    /// True if tokens are sent to other ranks, and if they are sorted by expert.
     pub sends: bool,
     pub sorts: bool,
 }

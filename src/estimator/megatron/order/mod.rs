@@ -66,7 +66,7 @@ pub(in crate::estimator) fn events(
     Some(order.player.events)
 }
 
-/// Whether the order of all parts is known.
+/// True if the order of allocations is known for all parts of the model.
 fn is_known(job: &Job, run: &TrainingRun) -> bool {
     let (model, layout, options) = (job.model(), job.layout(), &run.megatron);
     let block = model.mla.is_none()
@@ -102,7 +102,8 @@ fn is_known_tuning(run: &TrainingRun) -> bool {
     run.tuning.is_full() || (run.tuning.method == Method::Lora && engine && recomputed)
 }
 
-/// Whether the order of a mixture of experts is known: grouped products of Transformer Engine behind an exchange, no shared experts.
+/// True if the order of allocations is known for a mixture of experts: grouped products of
+/// Transformer Engine behind an all-to-all, no shared experts.
 fn is_known_mixture(job: &Job, run: &TrainingRun, moe: &Moe) -> bool {
     let options = &run.megatron;
     let recomputed = options.recompute_modules;
@@ -291,12 +292,12 @@ impl<'a> Order<'a> {
         }
     }
 
-    /// Whether attention's core is recomputed.
+    /// True if the core of attention is recomputed in backward.
     fn recomputes_core(&self) -> bool {
         self.run.recompute == Recompute::Selective && self.run.megatron.recompute_modules.core_attn
     }
 
-    /// Whether feed-forward layers are recomputed.
+    /// True if feed-forward layers are recomputed in backward.
     fn recomputes_mlp(&self) -> bool {
         self.run.recompute == Recompute::Selective && self.run.megatron.recompute_modules.mlp
     }

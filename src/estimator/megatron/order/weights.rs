@@ -28,9 +28,9 @@ pub(super) struct Parameter {
     pub is_matrix: bool,
     /// Experts have buffers of their own.
     pub is_expert: bool,
-    /// Whether it is the token embedding, which a tied head shares.
+    /// True for the token embedding, which a tied head shares.
     pub is_embedding: bool,
-    /// True for an adapter's.
+    /// True for a parameter of an adapter.
     pub is_of_adapter: bool,
 }
 
