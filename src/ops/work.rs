@@ -18,7 +18,7 @@ pub struct Product {
     pub depth: u64,
     /// The sizes that it multiplies.
     pub of: Operands,
-    /// Whether the format of products below 16 bit applies.
+    /// True if the format of products below 16 bit applies.
     pub narrow: bool,
 }
 
@@ -172,7 +172,7 @@ pub enum Work {
 /// Work in forward or in backward.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Whether it is in backward.
+    /// True if the work is in backward.
     pub backward: bool,
     /// The kind of work.
     pub work: Work,

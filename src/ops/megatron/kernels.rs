@@ -32,7 +32,8 @@ impl Activation {
         Self { input, output }
     }
 
-    /// Whether a gate is multiplied in.
+    /// True if the function multiplies a gate in, so that it reads two columns for each that it
+    /// makes.
     pub const fn is_gated(&self) -> bool {
         self.input.1 > self.output.1
     }

@@ -55,7 +55,7 @@ impl Rank<'_> {
         self.layout.t()
     }
 
-    /// Whether tokens are split over tensor ranks outside attention and feed-forward.
+    /// True if tokens are split over tensor ranks outside attention and feed-forward.
     pub const fn splits_tokens(&self) -> bool {
         self.layout.sequence_parallel && self.t() > 1
     }

@@ -1,5 +1,6 @@
-//! What fine-tuning puts beside and into linear layers: low-rank adapters (peft 0.21, `tuners/lora/layer.py` and `variants.py`) and
-//! frozen weights of four bits (bitsandbytes, `nn/modules.py` and `autograd/_functions.py`).
+//! Tensors that fine-tuning puts beside and into linear layers: low-rank adapters (peft 0.21,
+//! `tuners/lora/layer.py` and `variants.py`) and frozen weights of four bits (bitsandbytes,
+//! `nn/modules.py` and `autograd/_functions.py`).
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -45,14 +45,14 @@ use crate::sources;
 use crate::stacks::{LossKernel, RotationKernel};
 use crate::units::DType;
 
-/// What the model's `forward` has when the first block begins.
+/// Tensors that the model's `forward` has when the first block begins.
 #[derive(Debug)]
 pub(crate) struct Embedded<'t> {
     /// The first block's input.
     pub hidden: Var<'t>,
     /// Tables of layers that see everything, and of sliding ones.
     pub tables: [Tables<'t>; 2],
-    /// What `forward` holds until it returns.
+    /// Tensors that `forward` holds until it returns.
     held: Vec<Var<'t>>,
     /// Token ids, which are the labels.
     ids: Var<'t>,
@@ -72,7 +72,7 @@ pub(crate) struct Embedded<'t> {
 #[derive(Debug)]
 pub(crate) struct Ends {
     embedding: Param,
-    /// Whether the embedding, and whether head and loss are part of it.
+    /// True if the embedding belongs to the stage; true if head and loss do.
     first: bool,
     last: bool,
     /// Format of hidden states sent between stages.

@@ -158,7 +158,7 @@ impl Router {
     }
 }
 
-/// Whether the softmax is over the picked experts' scores.
+/// True if the softmax is over the picked experts' scores alone.
 pub(super) fn of_picked(how: RouterScores) -> bool {
     match how {
         RouterScores::SoftmaxOfPicked | RouterScores::SoftmaxOfPickedInFp32 | RouterScores::SoftmaxInFp32OfPicked => true,

@@ -13,7 +13,7 @@ pub(crate) trait Again: std::fmt::Debug {
     fn run<'t>(&self, tape: &'t Tape, inputs: Vec<Var<'t>>);
 }
 
-/// What backward asks of the model.
+/// Calls from backward to the model.
 pub(crate) trait Model {
     /// Runs the forward of a checkpointed frame again; `input` is what was kept of it.
     fn recompute<'t>(&self, tape: &'t Tape, frame: usize, input: Var<'t>);
@@ -336,9 +336,10 @@ impl State {
         sum
     }
 
-    /// Whether a further gradient is added to one without a third tensor: where nobody else sees its memory, and all of that is its own
-    /// (`can_accumulate_inplace` in `torch/csrc/autograd/input_buffer.cpp`). A view is held by its base as well. Tensors under a tracker,
-    /// a subclass, are never added to.
+    /// True if a further gradient is added to `before` without a third tensor: nobody else sees the
+    /// memory of `before`, and it fills that memory (`can_accumulate_inplace` in
+    /// `torch/csrc/autograd/input_buffer.cpp`). A view's memory is also held by its base. Tensors
+    /// under a tracker are of a subclass and are never added to.
     fn is_added_to_in_place(&self, before: Grad) -> bool {
         let storage = self.storages.get(at(before.storage));
         let own = |storage: &Storage| storage.refs == 1 && self.elements(storage.form) == self.elements(before.form);

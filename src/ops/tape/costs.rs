@@ -20,7 +20,7 @@ type Place = (u16, u16);
 #[derive(Debug, Default)]
 pub(crate) struct Costs {
     pub all: Vec<(Place, Cost)>,
-    /// Whether backward runs.
+    /// True if backward runs.
     backward: bool,
     /// Bytes that the kernel of the next tensor reads.
     next: u64,

@@ -10,7 +10,7 @@ use crate::config::Dispatch;
 use crate::ops::tensor::{Dim, Shape};
 use crate::units::DType;
 
-/// Whether a gradient is wanted.
+/// True if a gradient of the operand is wanted.
 pub(super) const fn wants(operand: Operand) -> bool {
     operand.node != NONE
 }

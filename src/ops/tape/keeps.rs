@@ -26,7 +26,7 @@ pub(crate) struct Frame {
     pub recomputed: bool,
     /// True if the frame before it runs again first.
     pub follows: bool,
-    /// Whether the input wants a gradient.
+    /// True if a gradient of the input is wanted.
     pub wanted: bool,
     /// Results that are kept all the same, in the order in which they were made; running again finds them there.
     pub kept: VecDeque<u32>,
@@ -66,7 +66,8 @@ impl Tape {
         output
     }
 
-    /// Whether a checkpointed part runs to its end when it runs again, though backward has all that it needs before.
+    /// Sets whether a checkpointed part runs to its end when it runs again, although backward has
+    /// all the tensors it needs earlier.
     pub fn recompute_to_the_end(&self, to_the_end: bool) {
         self.state.borrow_mut().to_the_end = to_the_end;
     }
@@ -144,7 +145,7 @@ impl State {
         made
     }
 
-    /// Whether the next product (`counted`) or kernel of attention finds its result kept.
+    /// True if the result of the next product (`counted`) or kernel of attention was kept.
     pub fn finds_kept(&self, counted: bool) -> bool {
         self.keeps.is_some_and(|keeps| keeps.again.is_some() && (!counted || keeps.products.is_multiple_of(2)))
     }

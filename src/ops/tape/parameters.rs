@@ -1,4 +1,5 @@
-//! What a tape knows of parameters: their share on this rank, copies for blocks alike, and how modules read them.
+//! Parameters on a tape: their share on this rank, copies for blocks alike, and how modules read
+//! them.
 
 use super::state::{Cut, NONE, Parameter, Shards, State, Storage, Use, as_leaf, at, bytes_of, count};
 use super::{Form, Kind, Param};
@@ -146,12 +147,12 @@ impl State {
         }
     }
 
-    /// Whether a parameter wants no gradient.
+    /// True if a parameter wants no gradient.
     pub fn is_frozen(&self, param: Param) -> bool {
         self.parameters.get(at(param)).is_some_and(|found| found.frozen)
     }
 
-    /// What modules read of a parameter.
+    /// The storage that modules read of a parameter, its shape and its format.
     pub fn parameter_tensor(&self, param: Param) -> (u32, Form, DType) {
         self.parameters.get(at(param)).map_or((NONE, 0, DType::Fp32), |found| (found.read, found.form, found.dtype))
     }

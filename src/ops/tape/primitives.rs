@@ -23,13 +23,14 @@ pub(crate) enum Save {
 /// How an elementwise function of one operand behaves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Function {
-    /// What it is called in the ledger.
+    /// Name of the operation in the ledger.
     pub name: &'static str,
     pub save: Save,
     /// The steps of backward; temporaries of its formula are all as large as the operand.
     pub rule: Rule,
-    /// Whether autocast runs it in fp32 on GPUs (`AT_FORALL_FP32` and `AT_FORALL_FP32_SET_OPT_DTYPE` in
-    /// `aten/src/ATen/autocast_mode.h`); the CPU's lists have none of these.
+    /// True if autocast runs the function in fp32 on GPUs (`AT_FORALL_FP32` and
+    /// `AT_FORALL_FP32_SET_OPT_DTYPE` in `aten/src/ATen/autocast_mode.h`); the CPU's lists have
+    /// none of these.
     pub in_fp32: bool,
 }
 
@@ -274,7 +275,8 @@ impl<'t> Var<'t> {
         self.affine(weight, None, form)
     }
 
-    /// The same as `addmm` writes it (GPT-2's `Conv1D`): under autocast the bias is cast last.
+    /// `x · W + bias` as `addmm` computes it (GPT-2's `Conv1D`): under autocast the bias is cast
+    /// last.
     pub fn conv1d(self, weight: Param, bias: Param, form: Form) -> Self {
         let tape = self.tape;
         let weight = tape.weight(weight);

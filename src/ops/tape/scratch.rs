@@ -91,12 +91,12 @@ impl Tape {
         state.release(work);
     }
 
-    /// Whether the kernels of a GPU run.
+    /// True if the kernels of a GPU run.
     pub fn is_cuda(&self) -> bool {
         self.state.borrow().dispatch == Dispatch::Cuda
     }
 
-    /// Whether memory that goes by tiles is played.
+    /// True if memory that kernels take by tiles is played.
     pub fn plays_tiles(&self) -> bool {
         self.state.borrow().scratch == Scratch::All
     }

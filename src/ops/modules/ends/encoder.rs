@@ -97,7 +97,7 @@ impl OfEncoder {
     }
 }
 
-/// Whether an encoder's embedding has a width of its own.
+/// True if an encoder's embedding has a width of its own.
 pub(super) fn has_own_width(build: &Build<'_>) -> bool {
     build.model().encoder.is_some_and(|encoder| encoder.embedding_size > 0)
 }

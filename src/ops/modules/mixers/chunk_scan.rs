@@ -100,12 +100,13 @@ impl ChunkScan {
         }
     }
 
-    /// Whether chunks of all heads are copied into the order of products, where they lie by tokens.
+    /// True if chunks of all heads are copied into the order of products, because they lie by
+    /// tokens.
     const fn copies(&self) -> bool {
         self.heads && (self.batch || self.several)
     }
 
-    /// Whether each chunk's heads are copied: they lie by heads of all chunks.
+    /// True if each chunk's heads are copied, because they lie by heads of all chunks.
     const fn copies_chunks(&self) -> bool {
         self.several && (self.heads || self.batch)
     }
