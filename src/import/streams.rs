@@ -46,7 +46,7 @@ pub(super) fn streams(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
     Ok(())
 }
 
-/// Whether a number is more than 0.
+/// True if a number is more than 0.
 fn is_above_0(value: &Value) -> bool {
     match value {
         Value::Whole(number) => *number > 0,

@@ -88,7 +88,7 @@ pub const fn named(model_type: &str) -> Family {
     GENERIC
 }
 
-/// Whether two texts are the same, in constants too.
+/// True if two texts are equal. Unlike `==`, it runs in constants too.
 pub(super) const fn same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     if one.len() != other.len() {

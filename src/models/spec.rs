@@ -17,7 +17,7 @@ pub(crate) const BY_STEP: &[&str] = &["decoder_sparse_step", "mlp_only_layers"];
 /// A yes or no of the architecture.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Flag {
-    /// The same for every model of the kind.
+    /// One answer for every model of the kind.
     Is(bool),
     /// A key of the file, with the library's default.
     Key(&'static str, bool),
@@ -50,12 +50,12 @@ impl Sizes {
         Self { hidden, inner, layers, heads, kv_heads: 0, head: 0, vocab, positions }
     }
 
-    /// The same with that many key/value heads where the file does not speak of them.
+    /// Sets the number of key/value heads that is taken where the file states none.
     pub const fn kv(self, kv_heads: u64) -> Self {
         Self { kv_heads, ..self }
     }
 
-    /// The same with heads of that width where the file does not speak of them.
+    /// Sets the width of a head that is taken where the file states none.
     pub const fn head(self, head: u64) -> Self {
         Self { head, ..self }
     }
@@ -64,7 +64,7 @@ impl Sizes {
 /// How positions enter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Positions {
-    /// The same for every model of the kind.
+    /// One way for every model of the kind.
     Are(PositionEmbedding),
     /// A learned table with that many rows more than positions.
     LearnedPlus(u64),
@@ -362,7 +362,7 @@ impl FamilySpec {
         self.class == class || self.saved_with.contains(&class)
     }
 
-    /// Whether it has modules of its own.
+    /// True if the kind has modules of its own.
     pub const fn has_own_modules(&self) -> bool {
         let mut at = 0;
         while at < self.names.len() {

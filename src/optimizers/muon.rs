@@ -77,7 +77,7 @@ const STEPS: u32 = 5;
 /// The format in which it orthogonalises, whatever the gradient's.
 const NARROW: StateFormat = StateFormat::Always(DType::Bf16);
 
-/// Whether Muon updates a parameter: a matrix of a block.
+/// True if Muon updates a parameter: a matrix of a block.
 const fn is_of_muon(parameter: &UpdatedParameter) -> bool {
     parameter.in_block && parameter.dimensions == 2
 }

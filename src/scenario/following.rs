@@ -16,7 +16,7 @@ pub const FOLLOWING: [FieldId; 4] =
 pub(super) type Followed = BTreeMap<FieldId, Value>;
 
 impl Scenario {
-    /// Whether that input follows the others.
+    /// True if that input has no value of its own and follows the others.
     ///
     /// ```
     /// use headroom::scenario::{FieldId, Mode, Scenario, Value};

@@ -163,7 +163,7 @@ fn digits(number: &str) -> Option<Digits> {
     Some(Digits { digits, exponent: exponent + i32::try_from(dropped).ok()? })
 }
 
-/// What a suffix multiplies by, with or without the unit behind it.
+/// The factor that a suffix stands for, with or without the unit behind it.
 fn multiplier(suffix: &str, kilo: u64, unit: &str) -> Option<u64> {
     const BINARY: u64 = 1024;
     let table = [
@@ -189,7 +189,8 @@ fn multiplier(suffix: &str, kilo: u64, unit: &str) -> Option<u64> {
     })
 }
 
-/// What a number in the unit `written` must be multiplied by to be in `unit`; `None` if it is no such unit.
+/// The factor that turns a number in the unit `written` into one in `unit`; `None` if `written` is
+/// no such unit.
 fn unit_factor(unit: &str, written: &str) -> Option<f64> {
     if written.is_empty() || written.eq_ignore_ascii_case(unit) {
         return Some(1.0);

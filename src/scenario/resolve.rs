@@ -27,7 +27,7 @@ pub struct FieldError {
     pub field: FieldId,
     /// One sentence.
     pub message: String,
-    /// What a button says, and the value it gives the field.
+    /// Text of a button, and the value that it gives the field.
     pub way_out: Option<(String, Value)>,
 }
 
@@ -80,7 +80,7 @@ impl Scenario {
         })
     }
 
-    /// Whether one value is in its range.
+    /// The problem of one value, if it is not in its range.
     fn check_value(&self, id: FieldId) -> Option<FieldError> {
         let field = field(id);
         let may_be_empty =
@@ -206,7 +206,7 @@ impl Scenario {
         }
     }
 
-    /// What the libraries that share a training out ask.
+    /// Options of the libraries that share a training out.
     fn library(&self) -> LibraryOptions {
         LibraryOptions {
             made_on_gpu: self.flag(FieldId::MadeOnGpu),
@@ -232,7 +232,7 @@ impl Scenario {
         Overlap { gradients: !is_asked || self.flag(FieldId::OverlapGradReduce), ..Overlap::DEFAULT }
     }
 
-    /// What only Megatron-LM asks; the rest is Megatron-LM's default.
+    /// Options that Megatron-LM alone has; the rest keeps Megatron-LM's defaults.
     fn megatron(&self) -> MegatronOptions {
         let blocks = self.nonzero(FieldId::RecomputeLayers);
         let block = self.get(FieldId::RecomputeMethod) == Value::Choice("block");

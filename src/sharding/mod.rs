@@ -20,9 +20,10 @@ pub struct ShardingSpec {
     pub place: usize,
     /// Its name in the words of a layout.
     pub short: &'static str,
-    /// Whether the form begins with it.
+    /// True if the form begins with this sharding.
     pub starts_form: bool,
-    /// Whether a search for layouts tries it. One whose place another has taken is left to those who choose it themselves.
+    /// True if a search for layouts tries this sharding. One that another has replaced is left to
+    /// people who choose it themselves.
     pub is_searched: bool,
     /// The ZeRO stage that shares out as much.
     pub zero_stage: u8,
@@ -36,11 +37,13 @@ pub struct ShardingSpec {
     pub messages: Messages,
     /// Buckets into which gradients are copied before they are reduced, where a library carries it out.
     pub buckets: Buckets,
-    /// What becomes of a model's tensors before the first step, where a library carries it out.
+    /// How a model's tensors change before the first step, where a library carries the sharding
+    /// out.
     pub building: Building,
-    /// Whether weights, gradients and optimizer states go to host memory together, where a library carries it out.
+    /// True if weights, gradients and optimizer states go to host memory together, where a library
+    /// carries the sharding out.
     pub offloads_together: bool,
-    /// Whether weights can be cast to the format of products as they are gathered.
+    /// True if weights can be cast to the format of products as they are gathered.
     pub casts_as_it_gathers: bool,
     /// Combinations that it forbids.
     pub forbids: &'static [Forbidden],
@@ -96,7 +99,7 @@ pub enum Building {
 }
 
 impl Buckets {
-    /// Whether it is one of `reduce_bucket_size` elements.
+    /// True if the bucket has `reduce_bucket_size` elements.
     pub const fn is_of_stated_size(self) -> bool {
         matches!(self, Self::WhileReducing | Self::Lasting)
     }
@@ -107,14 +110,17 @@ impl Buckets {
 pub struct Gathers {
     /// Where gathered weights come to lie.
     pub into: GatheredInto,
-    /// Whether the weights outside the blocks stay gathered between forward and backward, whatever becomes of those of blocks.
+    /// True if the weights outside the blocks stay gathered between forward and backward, even
+    /// where those of blocks do not.
     pub keeps_ends: bool,
-    /// Whether a block's inputs are cast to the format in which its weights are gathered.
+    /// True if a block's inputs are cast to the format in which its weights are gathered.
     pub casts_inputs: bool,
-    /// Whether gathered weights and reduced gradients were checked against measurements, byte by byte.
+    /// True if gathered weights and reduced gradients were checked against measurements, byte by
+    /// byte.
     pub was_measured: bool,
-    /// Whether as many parameters stay gathered as `stage3_max_live_parameters` says; else a block's go as the layout says, and one is in
-    /// use at a time beside those gathered ahead.
+    /// True if as many parameters stay gathered as `stage3_max_live_parameters` says. Otherwise a
+    /// block's weights are given back as the layout says, and one block is in use at a time beside
+    /// those gathered ahead.
     pub is_limited: bool,
     /// A note beside the line of gathered weights.
     pub note: &'static str,
@@ -212,7 +218,7 @@ pub enum With {
 /// Whose implementation of sharding runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CarriedOutBy {
-    /// Whatever the software stack.
+    /// Any software stack.
     Anyone,
     /// The software stack's own, as Megatron-LM's distributed optimizer.
     Stack,
@@ -270,17 +276,17 @@ impl DataSharding {
     /// The one that the form begins with.
     pub const FORM_START: &'static ShardingSpec = Self::SPECS[first_where!(Self::SPECS, spec => spec.starts_form)];
 
-    /// Whether optimizer states are shared out.
+    /// True if optimizer states are shared out.
     pub const fn shards_optimizer(self) -> bool {
         self.0.shares.optimizer
     }
 
-    /// Whether gradients are shared out.
+    /// True if gradients are shared out.
     pub const fn shards_gradients(self) -> bool {
         self.0.shares.gradients
     }
 
-    /// Whether weights are shared out.
+    /// True if weights are shared out.
     pub const fn shards_parameters(self) -> bool {
         self.0.shares.parameters
     }

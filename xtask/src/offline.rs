@@ -1,4 +1,5 @@
-//! What the page keeps for visits without a network: the list of one build's files, each with its SHA-256.
+//! Files that the page keeps for visits without a network: the list of one build's files, each with
+//! its SHA-256.
 
 use std::fmt::Write as _;
 use std::fs;

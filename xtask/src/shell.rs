@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What every step returns: the error is a sentence for the person at the terminal.
+/// The result of every step; its error is a sentence for the person at the terminal.
 pub type Outcome<T = ()> = Result<T, String>;
 
 /// The checkout.

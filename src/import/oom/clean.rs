@@ -57,7 +57,7 @@ pub(super) fn streams(text: &str) -> Vec<Stream> {
     streams
 }
 
-/// Whether a line without a rank is the start of a message of its own.
+/// True if a line without a rank is the start of a message of its own.
 fn starts_a_message(line: &str) -> bool {
     line.contains("out of memory") || line.contains("traceback (most recent")
 }

@@ -134,7 +134,7 @@ macro_rules! message {
                 $(self.$field = self.$field.or(other.$field);)*
             }
 
-            /// Whether the message states no number at all.
+            /// True if the message states no number at all.
             pub fn is_bare(&self) -> bool {
                 self.processes.is_empty() $(&& self.$field.is_none())*
             }
@@ -205,7 +205,7 @@ impl OomMessage {
         Some(self.total?.range().minus(held))
     }
 
-    /// Whether another message tells nothing that this one does not.
+    /// True if the other message states nothing that this one does not.
     pub(super) fn tells_all_of(&self, other: &Self) -> bool {
         let mut both = self.clone();
         both.fill_from(other);
@@ -214,7 +214,8 @@ impl OomMessage {
         both == *self && theirs == *self
     }
 
-    /// Whether another message may be about the same failed request: nothing that both state differs.
+    /// True if the other message may be about the same failed request: no number that both state
+    /// differs.
     pub(super) fn may_be_the_same_as(&self, other: &Self) -> bool {
         let overlaps = |(ours, theirs): (PrintedAmount, PrintedAmount)| {
             let (ours, theirs) = (ours.range(), theirs.range());

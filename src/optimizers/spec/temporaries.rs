@@ -36,7 +36,8 @@ pub struct StepTemporaries {
     taken: usize,
     /// The format in which the recipe keeps unquantised states: that of weights and gradients as the optimizer reads them.
     recipe: DType,
-    /// Whether every tensor is an entry of its own, or those that are taken and freed together are one.
+    /// True if every tensor is an entry of its own; false if tensors that are taken and freed
+    /// together are one entry.
     singly: bool,
 }
 
@@ -49,7 +50,7 @@ impl StepTemporaries {
         Self { acts: Vec::new(), taken: 0, recipe, singly }
     }
 
-    /// Whether the optimizer reads a parameter in fewer bits than that format has.
+    /// True if the optimizer reads a parameter in fewer bits than that format has.
     pub fn is_narrower(&self, parameter: &UpdatedParameter, than: DType) -> bool {
         parameter.state_format().dtype(self.recipe).bits() < than.bits()
     }

@@ -73,7 +73,7 @@ pub(super) fn escape(name: &str) -> String {
     out
 }
 
-/// What stands for an empty name.
+/// The text that stands for an empty name.
 const NO_NAME: &str = ".z";
 
 fn format_hex(character: char) -> String {

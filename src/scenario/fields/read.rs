@@ -82,7 +82,7 @@ fn parse_text(field: &Field, typed: &str, max_len: usize) -> Result<Value, Strin
     Ok(Value::Text(name))
 }
 
-/// What a field takes, in a few words: `a whole number from 1 to 10 000`.
+/// The values that a field takes, in a few words: `a whole number from 1 to 10 000`.
 pub fn range_text(id: FieldId) -> String {
     let field = field(id);
     let unit = unit_after(field.unit);

@@ -1,4 +1,5 @@
-//! Whether the list has the model and the accelerator that a scenario starts from. A link may name others.
+//! Checks that the list has the model and the accelerator that a scenario starts from. A link may
+//! name others.
 
 use super::FieldError;
 use crate::catalog;
@@ -18,7 +19,8 @@ fn only_one_like(id: FieldId, word: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether the list has the model or the accelerator that the scenario starts from.
+/// The problem of a model or an accelerator that the scenario starts from and the list does not
+/// have.
 pub(super) fn check(scenario: &Scenario, id: FieldId) -> Option<FieldError> {
     let Value::Text(word) = scenario.get(id) else { return None };
     if !scenario.is_unlisted(id) {

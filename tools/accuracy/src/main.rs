@@ -51,12 +51,12 @@ exit code: 0 the table is printed, 2 bad input";
 enum Form {
     /// For people, with groups and worst rows.
     Text {
-        /// Whether every row's differences are listed.
+        /// True if every row's differences are listed.
         differences: bool,
     },
-    /// The same as JSON; with every row's figures if `rows`.
+    /// The text's figures as JSON; with every row's figures if `rows`.
     Json {
-        /// Whether every row is listed.
+        /// True if every row is listed.
         rows: bool,
     },
     /// The short table of the README.

@@ -134,7 +134,7 @@ fn summary_line(name: &str, summary: &Summary) -> String {
     format!("  {name:<24} {rows:>4} rows {unsupported:>4} not expressed  {figures}").trim_end().to_owned()
 }
 
-/// Whether ours runs out of memory where the rows did.
+/// Counts of rows that ran out of memory and were said to, and of rows wrongly said to, in words.
 fn out_of_memory(summary: &Summary) -> Option<String> {
     let found = summary.out_of_memory;
     let said = (found.ended > 0).then(|| format!("out of memory: {} of {} said", found.said, found.ended));
@@ -161,7 +161,7 @@ pub fn percent(error: f64, signed: bool) -> String {
     format!("{sign}{:.3} %", 100.0 * error)
 }
 
-/// The same as one JSON object; with `rows` every row's figures too.
+/// The report as one JSON object; with `rows` every row's figures too.
 pub fn json(files: &[File], rows: bool) -> Value {
     json!({ "files": files.iter().map(|file| json_of(file, rows)).collect::<Vec<_>>() })
 }

@@ -68,7 +68,7 @@ fn per_token(row: Fields<'_>) -> Result<u64, String> {
     Ok(bytes / tokens)
 }
 
-/// What vLLM prints at its start.
+/// Compares the figures that vLLM prints at its start.
 fn vllm(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let config = known(row)?;
     let t = row.count("/tp")?;

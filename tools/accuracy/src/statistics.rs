@@ -43,7 +43,7 @@ pub struct OutOfMemory {
     pub wrongly: usize,
 }
 
-/// What the rows of a file or group say together.
+/// Counts and errors of the rows of a file or group.
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// All rows.
