@@ -132,7 +132,7 @@ pub struct Share {
     pub leaves_room_for_working_sets: bool,
     /// True if the share is one of what weights, working sets and all else leave free, not of all memory.
     pub is_of_the_rest: bool,
-    /// A note beside the line of what is left free.
+    /// A note beside the line of the memory that is left free.
     pub note: &'static str,
     /// The source of the rule.
     pub source: Source,

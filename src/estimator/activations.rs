@@ -17,7 +17,7 @@ pub(super) fn moments(job: &Job, has_head: bool) -> &'static [Moment] {
     }
 }
 
-/// Adds what is alive at that moment beside weights and optimizer states.
+/// Adds the lines that are alive at that moment beside weights and optimizer states.
 pub(super) fn add(scope: &Scope, moment: Moment, lines: &mut Vec<LineItem>) {
     match scope.job.run() {
         Run::Serving(_) => serving(scope, lines),

@@ -129,7 +129,7 @@ fn standing(job: &Job, run: &TrainingRun) -> Vec<LineItem> {
     lines
 }
 
-/// The critic's whole step at its peak, in place of what stands of it.
+/// The critic's whole step at its peak, in place of the critic's lines in `standing`.
 fn critic_learning(job: &Job) -> Vec<LineItem> {
     job.training().map_or(Vec::new(), |run| of(job, critic(&run.tuning), true))
 }

@@ -37,7 +37,7 @@ impl Layouts {
         self.job.choose_micro_batch(sequences);
     }
 
-    /// Takes over alone what data-parallel ranks share out.
+    /// Takes over only the sharding of model states over data-parallel ranks.
     pub const fn choose_sharding(&mut self, sharding: DataSharding) {
         self.job.choose_sharding(sharding);
     }
@@ -68,8 +68,9 @@ impl Layouts {
         (by_kind, over.or_else(|| is_over().then_some(MemoryKind::Framework)))
     }
 
-    /// If weights, gradients and optimizer states alone are too much: the first kind with which they are, and by how much at least.
-    /// It holds for every micro-batch. `None` where only [`Self::memory`] tells.
+    /// If weights, gradients and optimizer states alone are too much: the first kind with which
+    /// they are, and by how much at least. The answer holds for every micro-batch. `None` where
+    /// only [`Self::memory`] tells.
     pub fn too_many_states(&mut self) -> Option<(MemoryKind, Bytes)> {
         let run = megatron_run(&self.job)?;
         self.megatron.too_many_states(&self.job, run)

@@ -74,7 +74,7 @@ pub struct ParameterCount {
     pub blocks: u64,
     /// Final norm and untied head.
     pub head: u64,
-    /// Those that learn; adapters are among all of these.
+    /// Parameters that learn; adapters are among all of these.
     pub trainable: u64,
 }
 

@@ -19,7 +19,7 @@ struct Overhead {
     certainty: Certainty,
 }
 
-/// Adds what stands beside the model: framework context, buffers of communication, reserves.
+/// Adds the memory beside the model: framework context, buffers of communication, reserves.
 pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
     let allocated: Bytes = lines.iter().map(|line| line.bytes).sum();
     let weights: Bytes = lines.iter().filter(|line| line.kind == MemoryKind::Parameter).map(|line| line.bytes).sum();

@@ -10,10 +10,10 @@ use crate::ops;
 use crate::sources::{self, Source};
 use crate::units::{Bytes, to_f64};
 
-/// Label of what a program leaves free beside weights and cache.
+/// Label of the memory that a program leaves free beside weights and cache.
 pub const KEPT_FREE: &str = "Left free by the server";
 
-/// Label of what captured graphs keep.
+/// Label of the memory that captured graphs keep.
 pub const CUDA_GRAPHS: &str = "CUDA graphs";
 
 /// The room for keys and values on the most loaded rank.
@@ -56,7 +56,7 @@ pub fn concurrency(blocks: u64, block_size: u64, tokens: u64) -> f64 {
     to_f64(blocks) / to_f64(tokens.div_ceil(block_size.max(1)).max(1))
 }
 
-/// Adds what the serving program takes or leaves beside weights, cache and working sets.
+/// Adds the memory that the serving program takes or leaves beside weights, cache and working sets.
 pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
     if let Run::Serving(run) = job.run() {
         of_run(job, run, lines);

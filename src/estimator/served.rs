@@ -12,7 +12,7 @@ use crate::ops::modules::{CROSS, EMBEDDING_OF_LAYERS, NORM_ACROSS};
 use crate::ops::{self, Op, OpList, Role, Tensor};
 use crate::units::{Bytes, to_f64};
 
-/// Label of what formats store beside the weights.
+/// Label of the tensors that formats store beside the weights.
 const BESIDE: &str = "Scales and zero points";
 
 /// One parameter of a stage in one format, and how often the stage holds it.

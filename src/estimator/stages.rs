@@ -1,4 +1,4 @@
-//! Every pipeline stage: what one of its ranks holds at its own peak.
+//! Every pipeline stage: the memory of one of its ranks at its own peak.
 
 use std::rc::Rc;
 

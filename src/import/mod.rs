@@ -295,7 +295,7 @@ fn tell_kind(reader: &mut Reader<'_>, model_type: &str, kind: Option<&FamilySpec
     reader.tell("model_type", &shown, how, note);
 }
 
-/// The text as one object, or what is wrong with it.
+/// The text as one object, or the reason why it is none.
 fn parse(text: &str) -> Result<Object, ImportError> {
     let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {

@@ -133,7 +133,8 @@ impl<'a> Reader<'a> {
         self.report.push(ReportRow { key: key.to_owned(), value: value.to_string(), how, note: note.into() });
     }
 
-    /// Adds a line about something that is not modelled and counted as what needs at least as much.
+    /// Adds a line about a part that is not modelled and counted as one that needs at least as
+    /// much.
     pub(super) fn upper_bound(&mut self, key: &str, value: &dyn Display, note: &str) {
         self.tell(key, value, How::Assumed, format!("Upper bound. {note}"));
         self.upper_bounds.push(note.to_owned());
@@ -283,7 +284,8 @@ impl<'a> Reader<'a> {
         super::tower::groups(self.base)
     }
 
-    /// Turns report lines of these keys into ignored ones: what they say belongs to a part that the model turns out not to have.
+    /// Turns report lines of these keys into ignored ones: they are about a part that the model
+    /// turns out not to have.
     pub(super) fn take_back(&mut self, keys: &[&str], note: &str) {
         self.report.retain(|row| row.how == How::Read || !keys.contains(&row.key.as_str()));
         for row in self.report.iter_mut().filter(|row| keys.contains(&row.key.as_str())) {

@@ -35,7 +35,7 @@ const KNOWN: [Family; COUNT] = {
     known
 };
 
-/// Those, and [`GENERIC`] as the last one.
+/// The known families, and [`GENERIC`] as the last one.
 pub(crate) const FAMILIES: [Family; COUNT + 1] = {
     let mut all = [GENERIC; COUNT + 1];
     let mut at = 0;

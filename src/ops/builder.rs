@@ -105,12 +105,13 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// That of layers of a model's encoder, or of whatever its sequences are for the decoder behind it.
+    /// The lowering of the layers of a model's encoder, or of any other source whose tokens the
+    /// decoder attends to.
     pub(super) const fn of_source(&self, model: &'a ModelConfig) -> Self {
         Self { model, seq_length: self.source_length, context_length: self.source_length, ..*self }
     }
 
-    /// One rank's part of what tensor parallelism splits.
+    /// One rank's part of a dimension that tensor parallelism splits.
     pub(super) fn local(&self, dim: Dim) -> Dim {
         Dim(dim.0, dim.1.div_ceil(self.tensor_model_parallel_size.max(1)))
     }

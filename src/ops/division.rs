@@ -38,7 +38,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// One rank's part of what is computed there.
+    /// One rank's part of the tensors that are computed there.
     pub(super) fn share(&self, part: Part, dim: Dim) -> Dim {
         if self.division(part) == Division::Divided { self.local(dim) } else { dim }
     }

@@ -220,7 +220,7 @@ pub struct Op {
     pub tensors: Vec<Tensor>,
     /// Floating-point operations of one forward pass over the micro-batch, all tensor ranks together.
     pub forward: Flops,
-    /// FLOPs of its backward, without those of what is recomputed.
+    /// FLOPs of its backward, without those of recomputation.
     pub backward: Flops,
     /// True for the attention core, which selective recomputation recomputes.
     pub attention_core: bool,

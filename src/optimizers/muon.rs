@@ -1,4 +1,5 @@
-//! Muon as PyTorch has it (`torch/optim/_muon.py`, PyTorch 2.15), beside AdamW for what Muon does not take.
+//! Muon as PyTorch has it (`torch/optim/_muon.py`, PyTorch 2.15), beside AdamW for the parameters
+//! that Muon does not take.
 //!
 //! A run makes two optimizers, as Muon's documentation asks: `torch.optim.Muon` for the matrices of the blocks, `torch.optim.AdamW` for
 //! embeddings, head, norms and biases, and for experts that are one tensor of three dimensions, which Muon refuses. Muon knows a loop

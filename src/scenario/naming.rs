@@ -63,7 +63,7 @@ impl Scenario {
         self.is_pasted() || self.is_custom_model() || self.is_set(FieldId::ModelName)
     }
 
-    /// The accelerator's name, with what was changed about it.
+    /// The accelerator's name, with the values that were changed.
     ///
     /// ```
     /// use headroom::scenario::{FieldId, Scenario, Value};

@@ -39,7 +39,7 @@ pub struct SavedScenario {
 /// Why a record cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RecordError {
-    /// It is no record, or a part of it is missing or wrong.
+    /// The text is no record, or a part of it is missing or wrong.
     #[error("this is not a saved scenario: {0}")]
     Malformed(String),
     /// A later version of the page wrote it.

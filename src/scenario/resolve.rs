@@ -1,4 +1,4 @@
-//! From what the user said to a checked job, or to every problem at once.
+//! The way from the user's inputs to a checked job, or to every problem at once.
 
 mod architecture;
 mod hybrid;
@@ -85,7 +85,8 @@ impl Scenario {
         let field = field(id);
         let may_be_empty =
             matches!(field.kind, FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. });
-        // A row of the catalog is in order, which a test holds, and so is what a reader took from a file.
+        // A row of the catalog is in order, which a test holds, and so are values that a reader
+        // took from a file.
         if field.default.is_of_model() && (!self.is_set(id) || !self.asks(id)) {
             return None;
         }

@@ -29,7 +29,7 @@ pub struct ShardingSpec {
     pub zero_stage: u8,
     /// The states that ranks share out.
     pub shares: Shares,
-    /// How what is shared out is cut up.
+    /// How the states that are shared out are cut up.
     pub pieces: Pieces,
     /// How weights come together before they are used; `None`: every rank has all of them.
     pub gathers: Option<Gathers>,
@@ -49,7 +49,8 @@ pub struct ShardingSpec {
     pub forbids: &'static [Forbidden],
     /// Title of the fix that takes it because it shares out more; `None`: it is not offered.
     pub fix: Option<&'static str>,
-    /// Title of the change that takes it because a rule forbids what shares out more; `None`: it is not offered.
+    /// Title of the change that takes it because a rule forbids a sharding that shares out more;
+    /// `None`: it is not offered.
     pub way_out: Option<&'static str>,
 }
 
@@ -94,7 +95,8 @@ pub enum Buckets {
 pub enum Building {
     /// Its tensors stay where they are.
     AsItIs,
-    /// They are copied into one long vector, and the rank's part of that into the format of master weights.
+    /// The model's tensors are copied into one long vector, and the rank's part of that into the
+    /// format of master weights.
     IntoOneVector,
 }
 
@@ -175,7 +177,7 @@ pub enum Gathering {
 /// A combination that a framework forbids.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FrameworkRule {
-    /// One sentence: who forbids what, and a way out.
+    /// One sentence: who forbids which combination, and a way out.
     pub says: &'static str,
     /// Where.
     pub source: Source,

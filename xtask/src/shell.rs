@@ -13,7 +13,7 @@ pub fn root() -> PathBuf {
     xtask.parent().unwrap_or(xtask).to_path_buf()
 }
 
-/// Prints one line about what happens next.
+/// Prints one line about the next step.
 pub fn say(what: &str) {
     println!("==> {what}");
 }

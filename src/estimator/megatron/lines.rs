@@ -133,7 +133,7 @@ impl Buffers {
         }
     }
 
-    /// All that is not the framework's own, and what is.
+    /// All memory that is not the framework's own, and the framework's own.
     pub fn sums(&self) -> [Bytes; 2] {
         [self.dummies + self.gathered + self.scores + self.messages + self.deferred + self.mask, self.workspaces]
     }

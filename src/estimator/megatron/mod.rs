@@ -1,4 +1,5 @@
-//! One rank under Megatron-LM: its states, what it keeps in flight, and the moment at which it holds most.
+//! One rank under Megatron-LM: its states, the activations it keeps in flight, and the moment at
+//! which it holds most.
 //!
 //! Main gradients, master weights and moments exist from the start to the end of training. The stage's forward and backward passes
 //! are played in their order, block by block; inside a block backward goes from operation to operation.
@@ -283,7 +284,7 @@ impl<'a> Scope<'a> {
         lines
     }
 
-    /// The tensors that are alive at a moment beside what is resident.
+    /// The tensors that are alive at a moment beside those that stay throughout the step.
     fn alive(&self, held: Held, at: At) -> Vec<Entry<'a>> {
         let mut found = Vec::with_capacity(64);
         all(&self.model.embedding, held.embeddings, Alive::Saved, |_| true, &mut found);

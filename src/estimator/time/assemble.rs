@@ -232,7 +232,7 @@ impl StepTime {
         (step, (busy.forward + busy.backward) * spread.micro_batches, load)
     }
 
-    /// Adds what data-parallel ranks exchange.
+    /// Adds the messages between data-parallel ranks.
     fn share(&mut self, (times, fixed): (&Briefs, &Fixed), spread: &Spread, stage: &Stage) {
         let (links, costs) = (&fixed.machine.links, &fixed.costs);
         // Fully sharded weights travel block by block.

@@ -28,7 +28,7 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// All of it.
+    /// Seconds of all parts together.
     pub const fn total(&self) -> f64 {
         self.products + self.attention + self.streams + self.tensor + self.context + self.experts
     }

@@ -23,7 +23,7 @@ pub(in crate::estimator) struct Timed {
     pub first: f64,
 }
 
-/// Ranks that share a layer, and what they run on.
+/// Ranks that share a layer, and the machine they run on.
 pub(super) struct Ranks<'a> {
     pub machine: &'a Machine,
     pub run: &'a TrainingRun,

@@ -56,9 +56,10 @@ pub struct TimeLine {
 pub struct Step {
     /// Terms that take time, in the order of [`Term`].
     pub lines: Vec<TimeLine>,
-    /// All of it.
+    /// Seconds of the whole step.
     pub seconds: Seconds,
-    /// Model FLOPs of the step over what all accelerators could do in that time at their 16-bit peak.
+    /// Model FLOPs of the step, as a share of the FLOPs that all accelerators could do in that time
+    /// at their 16-bit peak.
     pub mfu: f64,
     /// Hardware FLOPs utilization: `mfu` with recomputed FLOPs counted.
     pub hfu: f64,

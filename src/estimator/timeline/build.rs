@@ -41,8 +41,9 @@ fn head_before_it_is_tied(tape: &Tape, plan: &Plan<'_>) {
 
 /// DeepSpeed's stages 1 and 2 (`DeepSpeedZeroOptimizer` in `deepspeed/runtime/zero/stage_1_and_2.py`).
 ///
-/// They empty the cache and copy all parameters that learn into one vector, whose views they become. A rank clones its part and casts the
-/// clone to the format of master weights. A gradient of that size is made and let go (`initialize_optimizer_states`).
+/// The optimizer empties the cache and copies all parameters that learn into one vector, whose
+/// views they become. A rank clones its part and casts the clone to the format of master weights. A
+/// gradient of that size is made and freed (`initialize_optimizer_states`).
 fn into_one_vector<'t>(tape: &'t Tape, plan: &Plan<'_>) -> TakenOver<'t> {
     tape.at("Weights", sources::DEEPSPEED);
     let lump = |name, kind, elements, dtype| tape.lump(name, (kind, elements, dtype));

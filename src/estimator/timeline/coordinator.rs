@@ -165,7 +165,8 @@ impl Coordinator {
     }
 }
 
-/// Where in the log a module that began there has its output, and has let go of what its kernels needed.
+/// The place in the log at which a module that began there has its output, and has freed the
+/// tensors that its kernels needed.
 fn end_of_output(state: &State, from: usize, end: usize) -> usize {
     let is_scratch = |entry: &Entry| {
         let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;
@@ -212,7 +213,7 @@ impl Playing<'_> {
         }
     }
 
-    /// Gathers what follows, as far as there is room.
+    /// Gathers the next weights, as far as there is room.
     fn gather_ahead(&mut self, at: usize) {
         let options = self.coordinator.options;
         let most = options.max_live_parameters.saturating_sub(self.live).min(options.prefetch_bucket_size);

@@ -31,7 +31,7 @@ use crate::sources::{self, Source};
 use crate::stacks::GroupsOfEnds;
 use crate::units::DType;
 
-/// Label of what gradients need on their way between ranks.
+/// Label of the buffers that gradients need on their way between ranks.
 pub const GRADIENT_REDUCTION: &str = "Gradient reduction";
 
 /// The stream on which shares are copied together and gathered (`_fsdp_param_group.py`, `all_gather_copy_in_stream`).
@@ -91,9 +91,9 @@ pub(super) struct Groups<'t> {
     kept_block: Option<u16>,
     /// True if backward gathers the next group ahead.
     ahead: bool,
-    /// The source of what moves.
+    /// The source of the rule by which weights and gradients move.
     source: Source,
-    /// Format of what a rank keeps of weights.
+    /// Format of the weights that a rank keeps.
     kept: DType,
     compute: DType,
     reduce: DType,

@@ -1,4 +1,5 @@
-//! One optimizer step as a sequence of what is taken and freed, and when it is most.
+//! One optimizer step as a sequence of allocations and releases, and the moment at which most is
+//! allocated.
 //!
 //! The step is played on the tape of [`crate::ops`]: parameters, forward layer by layer, loss, backward layer by layer with gradients
 //! appearing, recomputed blocks, gathered weights and reduced gradients, the optimizer's temporaries. Blocks that are alike are
@@ -90,7 +91,7 @@ pub(super) struct Played<'a> {
     marks: Vec<Mark>,
     /// Bytes that one micro-batch keeps for backward.
     retained: Totals,
-    /// An evaluation beside what stands between steps, where there is one.
+    /// An evaluation beside the memory that stays between steps, where there is one.
     evaluation: Option<Box<Self>>,
 }
 
@@ -163,7 +164,7 @@ impl<'a> Played<'a> {
         self.send_away();
     }
 
-    /// Takes off what waits in host memory.
+    /// Takes off the memory that waits on the host.
     fn send_away(&mut self) {
         let away = self.plan.away;
         if !away.activations && !away.parameters {
@@ -205,7 +206,7 @@ impl<'a> Played<'a> {
         self.marks.last().map_or_else(Vec::new, |mark| lines::lines(self, mark))
     }
 
-    /// Adds what the further micro-batches in flight keep.
+    /// Adds the memory that the further micro-batches in flight keep.
     fn hold_in_flight(&mut self) {
         let forward = |mark: &&Mark| mark.segment.when == When::Forward;
         let (first, last) = (self.marks.iter().find(forward), self.marks.iter().rfind(forward));
@@ -235,7 +236,7 @@ impl<'a> Played<'a> {
         self.higher().own_peak()
     }
 
-    /// Bytes by kind at the peak of what is played here.
+    /// Bytes by kind at the peak of the played stretches.
     fn own_peak(&self) -> [Bytes; 7] {
         self.highest().and_then(|at| self.marks.get(at)).map_or([Bytes::ZERO; 7], |mark| by_kind(&mark.peak))
     }

@@ -38,11 +38,11 @@ pub(super) enum Movement {
     Gradients,
     /// Weights are gathered group by group as well.
     Weights {
-        /// Where they come to lie.
+        /// Where gathered weights come to lie.
         into: GatheredInto,
         /// Weights of blocks are given back after forward.
         reshard: bool,
-        /// Those outside the blocks are not.
+        /// Weights outside the blocks are not given back.
         keeps_ends: bool,
     },
 }

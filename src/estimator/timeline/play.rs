@@ -269,7 +269,7 @@ pub(super) struct Parts {
     pub states: usize,
     /// After its step.
     pub step: usize,
-    /// After what happens once before the second step.
+    /// After the events that happen once, before the second step.
     pub rebuilt: usize,
 }
 
@@ -281,7 +281,7 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     if plan.is_coordinated() {
         tape.note_uses();
     }
-    // The step begins without what an earlier micro-batch would have left.
+    // The step begins without the gradients that an earlier micro-batch would have left.
     let groups = Groups::new(tape, &Plan { accumulated: false, ..plan.clone() });
     if groups.shares_stand() {
         tape.at("Gradients", sources::PYTORCH_AUTOGRAD);
@@ -329,7 +329,7 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
 struct Around<'t, 'g> {
     tape: &'t Tape,
     groups: &'g Groups<'t>,
-    /// The layer of what happens behind the model.
+    /// The layer of the operations behind the model.
     behind: u16,
 }
 

@@ -1,4 +1,4 @@
-//! A pasted text without what terminals, launchers and loggers put around messages.
+//! A pasted text without the text that terminals, launchers and loggers put around messages.
 //!
 //! The text is split by rank, because several ranks print at once, and squeezed: lower case, ASCII, no white space. So a message
 //! is found wherever a terminal broke its lines, even within a word.

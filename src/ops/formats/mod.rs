@@ -190,7 +190,7 @@ impl Stored {
 }
 
 impl Formats {
-    /// That format of that model; `group_size` counts for formats that leave it open.
+    /// The format `format` for that model; `group_size` counts for formats that leave it open.
     pub fn of(model: &ModelConfig, format: WeightFormat, group_size: u64) -> Self {
         let table = FORMATS.iter().find(|row| row.of == format);
         let has_experts = model.moe.is_some();
@@ -206,7 +206,8 @@ impl Formats {
         }
     }
 
-    /// Calls `visit` with what `elements` of a parameter's elements take in each of those layers, alike ones counted together.
+    /// Calls `visit` with the bytes that `elements` of a parameter's elements take in each of those
+    /// layers; layers alike are counted together.
     pub fn each(&self, tensor: &Tensor, elements: u64, layers: impl Iterator<Item = u64>, mut visit: impl FnMut(Stored, u64)) {
         let place = place(tensor);
         if self.table.is_some() || self.format.is_plain() || !gguf::by_layer(place) {
@@ -239,7 +240,7 @@ impl Formats {
     fn stored_at(&self, tensor: &Tensor, place: Place, layer: u64, elements: u64) -> Stored {
         let shape = &tensor.shape;
         let all = shape.elements().0.max(1);
-        // A rank's share of what belongs to whole rows or groups.
+        // A rank's share of the values that belong to whole rows or groups.
         let share = |values: u64| {
             let part = u128::from(values) * u128::from(elements);
             u64::try_from(part.div_ceil(u128::from(all))).unwrap_or(u64::MAX)

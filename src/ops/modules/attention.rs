@@ -75,7 +75,7 @@ pub(super) struct Attention {
     scales_values: bool,
     /// Keys are scaled.
     scales_keys: bool,
-    /// It sees the blocks of keys that an indexer chooses.
+    /// Attention sees the blocks of keys that an indexer chooses.
     index: Option<IndexBlocks>,
     /// Queries come with a gate on the output: `[b, s, a, 2d]` of both, and the gate as `[b, s, a · d]`.
     joint_gate: Option<[Form; 2]>,

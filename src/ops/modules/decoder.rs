@@ -200,7 +200,7 @@ impl Decoder {
         (self.sum(residual, hidden).named("attention residual"), weights, handed_on)
     }
 
-    /// The sum of a half and what it is added to.
+    /// The sum of a half's output and of the residual that it is added to.
     fn sum<'t>(&self, residual: Var<'t>, x: Var<'t>) -> Var<'t> {
         if !self.adds_to_norms {
             return residual.add(x);

@@ -291,7 +291,7 @@ impl Ends {
         }
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         if with.tuning.objective.scores() {
-            // It is new, and learns whatever else does.
+            // The head for scores is new, so it learns even where the model is frozen.
             let frozen = build.tape.freeze(false);
             self.head = Some(build.linear(("score weight", None), (Dim("score", 1), with.h()), build.shapes.rows));
             build.tape.freeze(frozen);
@@ -476,7 +476,7 @@ impl Ends {
                 let hidden = self.last_norm(tape, embedded, outputs);
                 // The task's `forward` holds the encoder's output.
                 let _output = self.own.transform.is_some().then(|| hidden.clone());
-                // The decoder's output is part of what is returned.
+                // The decoder's output is part of the model's output.
                 let _unscaled = self.scales_output.then(|| hidden.clone());
                 let hidden = if self.scales_output { hidden.apply(SCALE).named("head input") } else { hidden };
                 let _pooled = self.others.and_then(|others| (others.pooled)(self, tape, &hidden));

@@ -338,7 +338,7 @@ impl<'a> Build<'a> {
 /// How tensor-parallel ranks share a linear layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
-    /// They do not.
+    /// Ranks do not share the layer.
     None,
     /// By output columns: backward sums the input's gradient over ranks.
     Column,
@@ -368,7 +368,7 @@ pub(crate) struct Linear {
 }
 
 impl Linear {
-    /// `x · Wᵀ (+ bias)`, and what an adapter adds.
+    /// `x · Wᵀ (+ bias)`, and the contribution of an adapter.
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
         let output = self.base(x);
         self.adapted(x, output)

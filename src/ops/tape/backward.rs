@@ -103,7 +103,7 @@ impl Tape {
             let (wanted, inputs, part, last) = (found.saves, found.inputs.clone(), found.part.clone(), found.last);
             let (wants, keeps) = (found.wanted, !found.kept.is_empty());
             let compiled = state.nodes.get(at(last).saturating_sub(1)).is_some_and(|node| node.compiled);
-            // A compiler leaves out what nobody reads.
+            // A compiler leaves out tensors that nobody reads.
             let to_the_end = if compiled { state.whole_again } else { state.to_the_end };
             let wanted = if to_the_end { NONE } else { wanted };
             state.keeps = keeps.then_some(KeepsProducts { products: 0, again: Some(frame) });
@@ -159,7 +159,7 @@ impl State {
         follows && self.frames.get(at(before)).is_some_and(|before| !before.recomputed)
     }
 
-    /// Plays a script; what is left is its result.
+    /// Plays a script; the tensor that is left is its result.
     pub(super) fn play(&mut self, steps: &[i8], name: &'static str, form: Form, dtype: DType) -> u32 {
         let mut slots = [NONE; 16];
         let mut last = NONE;
@@ -261,7 +261,7 @@ impl State {
         grad
     }
 
-    /// Frees what a node saved, and its frame with the last node.
+    /// Frees the tensors that a node saved, and its frame with the last node.
     pub(super) fn let_go(&mut self, node: &Node) {
         for storage in node.saved.iter().take(usize::from(node.saves)) {
             self.release_weakly(*storage);

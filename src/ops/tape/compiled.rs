@@ -185,7 +185,8 @@ impl State {
         (fusion.made, fusion.again) = (Some(made), true);
         // In backward nothing is made twice.
         let mut sources = if kind == Kind::Activation { Vec::new() } else { std::mem::take(&mut fusion.sources) };
-        // It is written over one that nobody reads any more (`can_inplace` in `torch/_inductor/scheduler.py`).
+        // The tensor is written over one that nobody reads any more (`can_inplace` in
+        // `torch/_inductor/scheduler.py`).
         let bytes = |id: u32| self.storages.get(at(id)).map(|storage| (storage.bytes, storage.refs, storage.fusion));
         let size = bytes(id).map(|(bytes, ..)| (bytes, 1, NONE));
         if let Some(over) = sources.iter().position(|source| size.is_some() && bytes(*source) == size) {
@@ -287,7 +288,8 @@ impl State {
         }
     }
 
-    /// The gradients of a node's operands. In a compiled graph those of elementwise operators are fused into what reads them.
+    /// The gradients of a node's operands. In a compiled graph those of elementwise operators are
+    /// fused into the kernels that read them.
     pub(super) fn compiled_formula(&mut self, node: &mut Node, grad: Grad) -> [Option<Grad>; 3] {
         self.compiled = node.compiled;
         if self.fusions.is_empty() && !node.compiled {

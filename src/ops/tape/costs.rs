@@ -16,7 +16,7 @@ const BYTES_OF_A_LOGIT: u64 = 6;
 /// Where a cost comes from: its operation and its layer.
 type Place = (u16, u16);
 
-/// The costs of a run, and what the next kernel reads.
+/// The costs of a run, and the bytes that the next kernel reads.
 #[derive(Debug, Default)]
 pub(crate) struct Costs {
     pub all: Vec<(Place, Cost)>,
@@ -215,7 +215,7 @@ impl State {
         Core { heads, pairs, queries: rows, seq_length, query_width, value_width }
     }
 
-    /// Before the formula of a node: what its kernels read.
+    /// Notes the bytes that the kernels of a node read, before its formula runs.
     pub(super) fn before_formula(&mut self, node: &Node, grad: (Form, DType)) {
         if self.costs.is_none() {
             return;

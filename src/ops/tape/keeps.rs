@@ -9,7 +9,7 @@ use super::{Form, Order, Tape, Var};
 use crate::sources;
 use crate::units::DType;
 
-/// A checkpointed part: what brings its saved tensors back.
+/// A checkpointed part, and how its saved tensors are made again.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     /// The inputs, which are all that is kept of it.

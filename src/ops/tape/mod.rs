@@ -135,7 +135,7 @@ impl Tape {
         found.unwrap_or(Dim("one", 1))
     }
 
-    /// Names the operation that what follows belongs to.
+    /// Names the operation to which the tensors from now on belong.
     pub fn at(&self, name: &'static str, source: Source) {
         self.state.borrow_mut().at(name, source);
     }

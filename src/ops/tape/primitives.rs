@@ -328,9 +328,10 @@ impl<'t> Var<'t> {
         let (a, b) = (self, other);
         let b = b.for_product();
         let a = a.for_product();
-        // Sequences and heads are merged for the product, which copies what is not in order.
+        // Sequences and heads are merged for the product, which copies tensors that are not in
+        // order.
         let several = matches!(rule, Rule::Matmul { batched: true, .. });
-        // The caller holds what it was given until the product is there.
+        // The caller holds its argument until the product is there.
         let _given = [a.clone(), b.clone()];
         let (a, b) = if several { (a.contiguous(), b.contiguous()) } else { (a, b) };
         let tape = a.tape;

@@ -40,7 +40,7 @@ pub(crate) struct Segment {
 }
 
 impl State {
-    /// Begins a stretch of the step; what ran before is closed.
+    /// Begins a stretch of the step, and closes the one before.
     pub fn segment(&mut self, when: When, layer: u16) {
         self.end_segment();
         self.layer = layer;

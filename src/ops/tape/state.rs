@@ -53,7 +53,7 @@ pub(crate) type Totals = [i128; KINDS];
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shards {
     pub ranks: u64,
-    /// Format of what a rank keeps.
+    /// Format of the part that a rank keeps.
     pub dtype: DType,
     pub cut: Cut,
 }
@@ -63,8 +63,9 @@ pub(crate) struct Shards {
 pub(crate) enum Cut {
     /// Each along its first dimension.
     Rows,
-    /// Those of a layer lie side by side, each at a multiple of `align` elements, and ranks have equal parts of the whole; the first
-    /// rank's are counted. Those of layer `head` lie behind those of layer 0; without one, all layers are one vector.
+    /// Parameters of a layer lie side by side, each at a multiple of `align` elements, and ranks
+    /// have equal parts of the whole; the first rank's parts are counted. Parameters of layer
+    /// `head` lie behind those of layer 0; without such a layer, all layers are one vector.
     Flat { head: Option<u16>, align: u64 },
 }
 
@@ -171,7 +172,7 @@ pub(crate) struct Use {
 pub(crate) struct OpName {
     pub name: &'static str,
     pub source: Source,
-    /// FLOPs of forward, by what is multiplied.
+    /// FLOPs of forward, by the kind of factors that are multiplied.
     pub forward: [f64; FACTORS],
 }
 
@@ -209,7 +210,7 @@ pub(crate) struct State {
     pub held: Vec<Held>,
     /// All that happened to storages, in order.
     pub log: Vec<Entry>,
-    /// Kind of what is taken now.
+    /// Kind of the memory that is taken now.
     pub kind: Kind,
     /// The stream that it is used on: 0 is the one that computes. Memory of one stream serves no other.
     pub stream: u8,

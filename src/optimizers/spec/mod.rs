@@ -45,7 +45,7 @@ pub struct OptimizerSpec {
     pub name: &'static str,
     /// Its name in the form.
     pub label: &'static str,
-    /// One sentence for the form: what it keeps.
+    /// One sentence for the form: the states that it keeps.
     pub help: &'static str,
     /// Where it stands in lists, smallest first.
     pub place: usize,
@@ -55,7 +55,7 @@ pub struct OptimizerSpec {
     pub states: &'static [StateSpec],
     /// Of which parameters it counts the steps, in one fp32 number for each tensor.
     pub counts_steps: Served,
-    /// Plays what a step takes and frees beside the states, in order.
+    /// Plays the allocations and releases of a step beside the states, in order.
     pub temporaries: fn(OptimizerImplementation, &[UpdatedParameter], &mut StepTemporaries),
     /// True if those temporaries were compared with PyTorch's memory tracker.
     pub is_measured: bool,
@@ -156,7 +156,7 @@ pub struct StateSpec {
     pub serves: Served,
     /// How many values it has.
     pub values: StateValues,
-    /// In what they are kept.
+    /// The format in which they are kept.
     pub format: StateFormat,
     /// Where that comes from.
     pub source: Source,
@@ -182,7 +182,7 @@ impl StateValues {
     }
 }
 
-/// In what values are kept.
+/// The format in which values are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateFormat {
     /// As the precision recipe keeps unquantised states: in the format of the gradient that the optimizer reads.
@@ -245,7 +245,7 @@ pub enum ConflictingTool {
     PagedStates,
 }
 
-/// For what an optimizer is proposed.
+/// A proposal to use this optimizer in place of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replacement {
     /// Key of the optimizer that it replaces.

@@ -155,7 +155,7 @@ fn has_key(part: &str, keys: &[&str]) -> bool {
     keys.contains(&part.split_once('=').map_or(part, |(key, _)| key))
 }
 
-/// A link with what another one says about the page.
+/// A link with the parts of another one that are about the page.
 ///
 /// ```
 /// use headroom::scenario::codec::with_page_parts;
@@ -237,7 +237,7 @@ const AFRESH: &str = "new";
 /// The word in place of a value for a key that the first scenario sets and another does not.
 const UNSET: &str = "unset";
 
-/// Characters of some parts with what joins them.
+/// Characters of some parts with the signs that join them.
 fn length(parts: &[(String, String)]) -> usize {
     parts.iter().map(|(key, value)| key.len() + value.len() + 2).sum()
 }
@@ -273,7 +273,7 @@ fn changes(base: &Scenario, target: &Scenario, prefix: &str, extras: Extras) -> 
             base.unset_key(field.id);
         } else if differs && (extras.names || !NAMES.contains(&field.id)) {
             parts.push((format!("{prefix}{}", ladder::key(field, by_hand)), write_value(field.id, &value)));
-            // It may decide what a later field starts from: experts do for adapters.
+            // The value may decide what a later field starts from, as experts do for adapters.
             if field.default.is_of_model() {
                 base.state_key(field.id, value);
             } else {
@@ -319,7 +319,7 @@ const MOST_NOTICES: usize = 12;
 /// The most unknown parts kept of one link.
 const MOST_UNKNOWN: usize = 16;
 
-/// The longest word that a link keeps for what this version does not know.
+/// The longest word that a link keeps for a name that this version does not know.
 const LONGEST_UNKNOWN: usize = 60;
 
 /// True if a field is the model or the accelerator, which decide the values that other fields start

@@ -223,11 +223,13 @@ pub enum FieldDefault {
     Text(&'static str),
     /// Nothing.
     Empty,
-    /// That of the model that the architecture starts from.
+    /// The value of the model that the architecture starts from.
     OfModel(fn(&ModelConfig) -> Value),
-    /// That of the file whose keys the architecture is read from; nothing where its family does not read the key.
+    /// The value of the file whose keys the architecture is read from; nothing where its family
+    /// does not read the key.
     OfFile,
-    /// That of the accelerator that the hardware starts from; nothing where the catalog knows none.
+    /// The value of the accelerator that the hardware starts from; nothing where the catalog knows
+    /// none.
     OfAccelerator(fn(&AcceleratorRow) -> Value),
 }
 
@@ -288,12 +290,13 @@ pub fn field(id: FieldId) -> &'static Field {
     &table::FIELDS[id as usize]
 }
 
-/// One or two sentences about an input: what it is, and what it does to memory or time.
+/// One or two sentences about an input: its meaning, and its effect on memory or time.
 pub fn help(id: FieldId) -> &'static str {
     table::HELPS[id as usize]
 }
 
-/// One sentence about an option of a choice: what it does to memory. Empty where the input has no such option.
+/// One sentence about an option of a choice: its effect on memory. Empty where the input has no
+/// such option.
 pub fn option_help(id: FieldId, value: &str) -> &'static str {
     table::EXPLAINED[id as usize].iter().find(|option| option.choice.value == value).map_or("", |option| option.help)
 }

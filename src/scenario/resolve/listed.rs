@@ -5,7 +5,7 @@ use super::FieldError;
 use crate::catalog;
 use crate::scenario::{FieldId, Scenario, Value, show, text};
 
-/// The fields whose row decides what others start from.
+/// The fields whose row decides the start values of other fields.
 pub(super) const START_FIELDS: [FieldId; 2] = [FieldId::Model, FieldId::Accelerator];
 
 /// The only row that a word begins, as the end of a link does that was cut off.

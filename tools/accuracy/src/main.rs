@@ -144,7 +144,7 @@ fn rows(text: &str) -> Result<Vec<Value>, String> {
     lines.map(|(index, line)| serde_json::from_str(line).map_err(|error| format!("line {}: {error}", index + 1))).collect()
 }
 
-/// Finds out what a row is and runs it.
+/// Finds the kind of a row and runs it.
 fn run_row(index: usize, row: &Value) -> Row {
     let fields = Fields(row);
     let has = |pointer: &str| row.pointer(pointer).is_some();

@@ -13,7 +13,8 @@ use headroom::units::{grouped, to_f64};
 /// Worst rows that are named.
 const WORST: usize = 5;
 
-/// The group of rows by the program that trains: its line is followed by what is not expressed.
+/// The group of rows by the program that trains: its line is followed by the reasons why rows
+/// cannot be expressed.
 const FRAMEWORK: &str = "framework";
 
 /// One file with all its rows.
@@ -148,7 +149,7 @@ fn spread_text(spread: Spread) -> String {
     format!("mean {mean} median {median} p90 {p90} max {max} ({under} to {over})")
 }
 
-/// A share in per cent with three decimals; what is not exact never reads as zero.
+/// A share in per cent with three decimals; a share that is not exact never reads as zero.
 pub fn percent(error: f64, signed: bool) -> String {
     if error == 0.0 {
         return "0 %".to_owned();

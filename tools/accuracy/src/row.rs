@@ -1,4 +1,4 @@
-//! One row of measured or published figures, and what the library says about it.
+//! One row of measured or published figures, and the library's figures for it.
 
 use headroom::config::{DataSharding, Stack};
 use serde_json::Value;
@@ -89,7 +89,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The signed relative error; infinite where the row says 0 and we do not.
+    /// The signed relative error; infinite where the row says 0 and the library does not.
     pub fn error(&self) -> f64 {
         if self.ours == self.measured {
             return 0.0;

@@ -1,4 +1,5 @@
-//! Published figures of serving: cache sizes, stored weights, what servers print when they start.
+//! Published figures of serving: cache sizes, stored weights, and the figures that servers print
+//! when they start.
 
 use std::num::NonZeroU64;
 

@@ -124,7 +124,7 @@ fn all(limit: f64) -> Limits {
     Limits { median: limit, p90: limit, max: limit }
 }
 
-/// Each bar with what it asks.
+/// Each bar with the figure that it asks for.
 type Bar = (&'static str, fn() -> Result<(), String>);
 
 const BARS: [Bar; 37] = [

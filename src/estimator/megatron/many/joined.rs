@@ -57,7 +57,7 @@ pub(super) struct Needed {
     moments: [Option<Moment>; 2],
     /// The higher of these.
     moment: Option<Moment>,
-    /// All of it.
+    /// All bytes that the stage needs.
     total: Bytes,
     /// No more sequences, and no fewer micro-batches of them, need less.
     least: Bytes,

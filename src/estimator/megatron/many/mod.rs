@@ -58,7 +58,8 @@ struct Pipeline {
     alike: usize,
 }
 
-/// Keys of what a layout has in common with others that differ in micro-batch and sharding alone.
+/// Keys of the parts that a layout has in common with others that differ in micro-batch and
+/// sharding alone.
 #[derive(Clone, Copy)]
 struct Common {
     pipeline: ParallelLayout,

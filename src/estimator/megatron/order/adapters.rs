@@ -49,7 +49,7 @@ impl Pairs {
 pub(super) struct Passage {
     /// The layer.
     pub layer: Matrix,
-    /// Bytes of what it reads and makes.
+    /// Bytes of the tensors that it reads and makes.
     pub input: u64,
     pub output: u64,
     /// How its narrow rows travel.

@@ -66,7 +66,7 @@ impl Order<'_> {
         let projection = self.multiply("output projection", self.sizes.whole);
         let projection = self.scattered(projection);
         let player = &mut self.player;
-        // The variables of the method go with it; what autograd keeps stays.
+        // The variables of the method go with it; tensors that autograd keeps stay.
         if sizes.rotates {
             player.free_all([heads[1], heads[0]]);
         }

@@ -24,13 +24,13 @@ struct Place {
     kept: u64,
 }
 
-/// The bucket of a rank, and what becomes of its gradients.
+/// The bucket of a rank, and the gradients that it keeps.
 #[derive(Debug)]
 pub(in crate::estimator::timeline) struct Bucket<'t> {
     tape: &'t Tape,
     /// Elements that fit.
     size: u64,
-    /// Format of what is reduced, and of what the rank keeps of it.
+    /// Format in which gradients are reduced, and format of those that the rank keeps.
     formats: [DType; 2],
     /// True if the rank's bucket and gradients have memory of their own from the start, and each
     /// parameter is cut by itself (stage 3).
@@ -152,7 +152,7 @@ impl<'t> Bucket<'t> {
         filling.elements += place.elements;
     }
 
-    /// Reduces what is in the bucket (`reduce_ipg_grads`).
+    /// Reduces the gradients in the bucket (`reduce_ipg_grads`).
     fn send(&self) {
         let waiting = {
             let mut filling = self.filling.borrow_mut();

@@ -49,7 +49,7 @@ impl Transform {
 /// Parts that encoders alone have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OfEncoder {
-    /// It is an encoder.
+    /// True if the model is an encoder.
     pub encodes: bool,
     pub token_types: Option<TokenTypes>,
     /// Tables that are embedded beside tokens, their types and positions.
@@ -108,7 +108,7 @@ pub(super) fn embedding_width(build: &Build<'_>) -> Dim {
     if own > 0 { Dim("embedding_size", own) } else { build.with.h() }
 }
 
-/// Width of what the output head multiplies.
+/// Width of the vectors that the output head multiplies.
 pub(super) fn head_width(build: &Build<'_>) -> Dim {
     match build.model().family.modules().encoder.head_width {
         HeadWidth::OfHidden => build.with.h(),

@@ -127,7 +127,7 @@ pub fn expressed(row: Fields<'_>) -> Result<Pretended, String> {
     }
 }
 
-/// Ours beside what the row measured.
+/// The library's figures beside the row's measured ones.
 fn compared(row: Fields<'_>, ours: &Pretended) -> Result<Vec<Comparison>, String> {
     let allocated = allocated_of(ours);
     let reserved = reserved_of(ours);
