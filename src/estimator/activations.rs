@@ -38,7 +38,7 @@ pub(super) enum Moment {
     ///
     /// Between these two every block releases its activations and adds its gradients, so one of them is the higher.
     BackwardEnds,
-    /// Backward is through, the optimizer steps: all gradients, no activations.
+    /// Backward has ended and the optimizer steps: all gradients exist, no activations.
     Step,
 }
 

@@ -177,7 +177,7 @@ pub enum Blocker {
 }
 
 impl Blocker {
-    /// Where the rule stands; [`sources::ARITHMETIC`] where sizes simply do not divide.
+    /// The source of the rule; [`sources::ARITHMETIC`] where sizes simply do not divide.
     pub const fn source(&self) -> Source {
         match self {
             Self::Framework(rule) => rule.source,

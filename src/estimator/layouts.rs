@@ -88,7 +88,7 @@ impl Layouts {
         self.paces.seconds(&self.job)
     }
 
-    /// No more than [`Self::seconds`], whatever is shared out; 0 where nothing is known.
+    /// Lower bound on [`Self::seconds`], for every sharding; 0 where no bound is known.
     pub fn at_least(&mut self) -> f64 {
         self.paces.at_least(&self.job)
     }

@@ -34,7 +34,7 @@ impl StageMemory {
     }
 }
 
-/// Every pipeline stage of a job, each at its own peak; the highest is what `estimate` shows.
+/// Every pipeline stage of a job, each at its own peak; `estimate` shows the highest.
 ///
 /// Stages alike are worked out once. One stage for a job without a pipeline.
 pub fn stages(job: &Job) -> Vec<StageMemory> {

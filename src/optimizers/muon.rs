@@ -89,7 +89,8 @@ fn sides(parameter: &UpdatedParameter) -> [u64; 2] {
     [rows.min(columns), rows.max(columns)]
 }
 
-/// Muon goes through its matrices, then AdamW steps. The update of a matrix is let go when the next one's is begun.
+/// Muon goes through its matrices, then AdamW steps. The update of a matrix is freed when that of
+/// the next one begins.
 fn temporaries(implementation: OptimizerImplementation, parameters: &[UpdatedParameter], step: &mut StepTemporaries) {
     let (matrices, rest): (Vec<_>, Vec<_>) = parameters.iter().copied().partition(is_of_muon);
     let mut update: Option<Piece> = None;
@@ -103,7 +104,8 @@ fn temporaries(implementation: OptimizerImplementation, parameters: &[UpdatedPar
     adamw::temporaries(implementation, &rest, step);
 }
 
-/// `_zeropower_via_newtonschulz`, variable by variable: each is let go once the next of its name is made.
+/// `_zeropower_via_newtonschulz`, variable by variable: each is freed once the next of its name is
+/// made.
 fn orthogonalised(matrix: &UpdatedParameter, step: &mut StepTemporaries) -> Piece {
     let [short, _] = sides(matrix);
     let square = short.saturating_mul(short);

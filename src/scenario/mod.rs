@@ -341,7 +341,7 @@ impl Scenario {
     }
 }
 
-/// Fields about the file that the model was read from: gone with another model of the catalog.
+/// Fields about the file that the model was read from; another model of the catalog clears them.
 const OF_A_FILE: [FieldId; 7] = [
     FieldId::ModelName,
     FieldId::ModelType,

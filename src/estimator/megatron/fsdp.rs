@@ -27,7 +27,7 @@ pub(super) struct Moving {
     ends: u64,
     /// Blocks in use and gathered ahead.
     blocks: u64,
-    /// Gradients that wait to be reduced, beyond what backward has freed meanwhile.
+    /// Gradients that wait to be reduced, less the memory that backward has freed meanwhile.
     gradients: u64,
     /// Gradients of the head.
     head: u64,
@@ -80,7 +80,8 @@ impl Moving {
         let ends = weights.all.saturating_sub(in_blocks);
         let unit = UNIT.max((in_blocks / count.max(1)).saturating_mul(2));
         let gathered = (unit / 2).div_ceil(block.max(1)).clamp(1, count.max(1)).saturating_mul(block);
-        // A block that is through gives back what it saved; the queue and the block at hand are full, or only the block at hand.
+        // Blocks that backward has left have freed their saved tensors. Most is held with a full
+        // queue, or with the current block alone.
         let waiting = (unit / block.max(1)).saturating_add(1).clamp(1, count.max(1));
         let saved = saved.0.div_ceil(recipe.gradient.bits().div_ceil(8).max(1));
         let full = waiting.saturating_mul(block).saturating_sub((waiting - 1).saturating_mul(saved));
@@ -109,7 +110,7 @@ impl Moving {
         }
     }
 
-    /// Bytes of a moment: what its lines add up to.
+    /// Bytes of a moment: the sum of its lines.
     pub fn bytes(&self, run: &TrainingRun, at: At) -> Bytes {
         let (weights, gradients) = self.elements(at);
         Elements(weights).stored_as(run.recipe().parameter) + Elements(gradients).stored_as(run.recipe().gradient)

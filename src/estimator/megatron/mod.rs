@@ -36,7 +36,7 @@ enum At {
     Head(usize),
     /// Backward of that operation of a block.
     Block { kind: Kind, recomputed: bool, split: bool, place: usize },
-    /// Backward is through, the optimizer steps.
+    /// Backward has ended and the optimizer steps.
     Step,
 }
 

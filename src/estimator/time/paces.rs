@@ -51,7 +51,7 @@ impl Paces {
         Some(StepTime::seconds_of(of(briefs, job)?, &clock.fixed, &spread_with(job, loads)))
     }
 
-    /// No more seconds than the job as it stands takes, whatever is shared out; 0 where nothing is known.
+    /// Lower bound on the job's seconds, for every sharding; 0 where no bound is known.
     ///
     /// Work on k·b sequences takes no longer than k times that on b of them: tiles, waves and sizes round up, fixed latencies come once
     /// instead of k times, and what can hide messages grows as they do. So the times of a multiple of the micro-batch, for each

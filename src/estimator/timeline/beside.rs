@@ -9,7 +9,7 @@ pub(super) type Like = (u32, u64);
 /// Memory that blocks which were not played hold beside those that were. It follows from the order
 /// of events, not from sizes.
 pub(super) struct Beside {
-    /// Storages that stand from the start: parameters, states and gradients.
+    /// Storages that exist from the start: parameters, states and gradients.
     pub standing: Vec<Like>,
     /// Storages that they made and each stretch of the step frees far from them: cast weights that autocast kept for the whole forward.
     ///

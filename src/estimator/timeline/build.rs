@@ -28,7 +28,8 @@ pub(super) fn taken_over<'t>(tape: &'t Tape, plan: &Plan<'_>) -> TakenOver<'t> {
     TakenOver::default()
 }
 
-/// A head that shares the embedding is made all the same, and let go (`tie_weights` of transformers), where the model is made on the GPU.
+/// Where the model is made on the GPU, a head that shares the embedding is made all the same, and
+/// then freed (`tie_weights` of transformers).
 fn head_before_it_is_tied(tape: &Tape, plan: &Plan<'_>) {
     let model = plan.with.model;
     if !plan.library.made_on_gpu || !model.tie_word_embeddings {

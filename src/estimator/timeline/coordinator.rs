@@ -278,7 +278,7 @@ impl Playing<'_> {
         }
     }
 
-    /// A module is through (`release_sub_module`); `step` modules have come.
+    /// A module has ended (`release_sub_module`); `step` modules have run so far.
     fn release(&mut self, step: usize, module: &Module, knows: bool) {
         let mut through = module.weights.clone();
         if knows {

@@ -325,7 +325,7 @@ impl<'t> Groups<'t> {
         drop(before);
     }
 
-    /// Forward comes to a group; the root's tag is 0.
+    /// Forward enters a group; the root's tag is 0.
     pub fn before_forward(&self, layer: u16) {
         let tag = self.tag(layer);
         if self.into().is_some() && !self.holds(tag) {
@@ -341,7 +341,7 @@ impl<'t> Groups<'t> {
         if self.into() == Some(GatheredInto::BufferAndTensors) { input.view(form) } else { input }
     }
 
-    /// Forward is through with a group.
+    /// Forward leaves a group.
     pub fn after_forward(&self, tag: u16) {
         if self.is_one && tag != 0 {
             return;
@@ -358,7 +358,8 @@ impl<'t> Groups<'t> {
         }
     }
 
-    /// Backward comes to a layer: its weights are gathered if they are not there, and those of the next one ahead.
+    /// Backward enters a layer: its weights are gathered if they are not there, and those of the
+    /// next layer ahead.
     pub fn enters(&self, layer: u16) {
         // The embedding needs no weights of its group in backward, but where it has one of its own that is gathered all the same.
         let is_end = layer == 0 && !self.apart;
@@ -395,7 +396,8 @@ impl<'t> Groups<'t> {
         }
     }
 
-    /// Backward is through with a layer: its weights are let go and its gradients reduced. The root comes last.
+    /// Backward leaves a layer: its weights are freed and its gradients reduced. The root comes
+    /// last.
     pub fn leaves(&self, layer: u16, last: bool) {
         if let Some(bucket) = &self.bucket {
             if last {
@@ -421,7 +423,7 @@ impl<'t> Groups<'t> {
         self.keeps_bucket.set(!self.shares_gradients());
     }
 
-    /// All micro-batches of a step are through.
+    /// All micro-batches of a step have ended.
     pub fn end_micro_batches(&self) {
         self.let_go_of_bucket();
     }

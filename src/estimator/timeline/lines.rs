@@ -105,7 +105,7 @@ fn alive_at(played: &Played<'_>, mark: &Mark) -> Vec<AliveStorage> {
         };
         let stays = kept.is_some() || lasting.get(id).copied().unwrap_or(false);
         let count = count(played, mark, storage, (id, kind, stays)).saturating_sub(gone);
-        // The block at hand stays on the device, and the one before it is on its way.
+        // The current block stays on the device, and the one before it is on its way.
         let most = match storage.layer {
             _ if id < played.before || !offloaded(storage, kind, kept.is_some()) => u64::MAX,
             layer if layer == here => u64::MAX,
@@ -198,7 +198,7 @@ fn count(played: &Played<'_>, mark: &Mark, storage: &Storage, (id, kind, stays):
         // The block before stands for those that are whole: all that forward has done, all that backward has not reached.
         own + if forward { done } else { times - 1 - done }
     } else if storage.layer == here + 1 && kind == Kind::Gradient {
-        // The block behind stands for those that backward is through with.
+        // The block behind stands for those that backward has left.
         own + done
     } else {
         own

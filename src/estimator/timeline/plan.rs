@@ -62,7 +62,7 @@ pub(super) enum Share {
     States(usize),
     /// The optimizer's temporaries of that number.
     Temporaries(usize),
-    /// Gradients that a step upcasts at once.
+    /// Gradients that a step casts up at the same time.
     Upcast,
     /// A rank's rest of parameters that its part of the long vector cuts.
     Cut,

@@ -96,7 +96,8 @@ impl Playing<'_, '_> {
 }
 
 impl Playing<'_, '_> {
-    /// Notes what the block at that place reads beside its input, or its first part alone.
+    /// Notes the tensors that the block at that place reads beside its input, or that its first
+    /// part alone reads.
     fn reads<'t>(&self, at: usize, tables: &Tables<'t>, before: bool) -> Vec<Var<'t>> {
         let read = tables.all();
         let parts = read.iter().map(|part| (part.parts(), part.wants_gradient())).collect();
@@ -216,7 +217,8 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     (before, shares)
 }
 
-/// Plays an evaluation beside what stands between steps; the answer is as that of [`play`]. The optimizer has let gradients go.
+/// Plays an evaluation beside the memory that stays between steps; the answer is as that of
+/// [`play`]. The optimizer has freed the gradients.
 pub(super) fn evaluate(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     let mut shares = Shares::with_capacity(32);
     let Made { ends, layers, ids, .. } = &made(tape, plan);
@@ -250,7 +252,7 @@ fn evaluated<'t>(tape: &'t Tape, plan: &Plan<'_>, model: (&Ends, &Layers, &Group
     drop(labels);
 }
 
-/// Where the log stands between the parts of a training that [`play_all`] plays.
+/// Lengths of the log between the parts of a training that [`play_all`] plays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parts {
     /// Where PyTorch's cache was emptied while the model was made; else the begin.
@@ -370,7 +372,7 @@ fn micro_batch<'t>(tape: &'t Tape, plan: &Plan<'_>, model: (&Ends, &Layers, &Gro
     playing.end();
 }
 
-/// Forward of one micro-batch: the loss, and what backward asks of the model.
+/// Forward of one micro-batch: the loss, and the model as backward calls it.
 fn forward<'t, 'g>(
     tape: &'t Tape,
     plan: &Plan<'_>,

@@ -61,7 +61,7 @@ pub struct Sequence {
     pub ready: Vec<TensorEvent>,
     /// The states that the optimizer makes at the first step, before it updates anything.
     pub states: Vec<TensorEvent>,
-    /// The optimizer's step, and the gradients that `zero_grad` lets go behind it.
+    /// The optimizer's step, and the gradients that `zero_grad` frees after it.
     pub step: Vec<TensorEvent>,
     /// Events that happen once, before the second step.
     pub rebuilt: Vec<TensorEvent>,

@@ -100,7 +100,7 @@ impl Attention {
         Self::reading(build, build.with.h(), keys, indexed)
     }
 
-    /// This attention, with what a layer of its own adds to queries, keys and values.
+    /// This attention, with the terms that a layer of its own adds to queries, keys and values.
     pub fn adding(self, additions: &[Narrow; 3]) -> Self {
         Self { additions: Some(*additions), ..self }
     }
@@ -274,7 +274,7 @@ impl Attention {
         }
     }
 
-    /// Queries, keys and values, with what pairs of matrices add to them.
+    /// Queries, keys and values, with the terms that pairs of matrices add to them.
     fn added<'t>(&self, x: &Var<'t>, mut made: [Var<'t>; 3]) -> [Var<'t>; 3] {
         for (made, narrow) in made.iter_mut().zip(self.additions.iter().flatten()) {
             *made = made.clone().add(narrowed(narrow, x));

@@ -15,11 +15,11 @@ pub(crate) trait Again: std::fmt::Debug {
 
 /// Calls from backward to the model.
 pub(crate) trait Model {
-    /// Runs the forward of a checkpointed frame again; `input` is what was kept of it.
+    /// Runs the forward of a checkpointed frame again; `input` is the tensor that was kept of it.
     fn recompute<'t>(&self, tape: &'t Tape, frame: usize, input: Var<'t>);
-    /// Backward comes to a layer.
+    /// Backward enters a layer.
     fn enters(&self, tape: &Tape, layer: u16);
-    /// Backward is through with a layer.
+    /// Backward leaves a layer.
     fn leaves(&self, tape: &Tape, layer: u16);
     /// The gradient of a parameter is complete.
     fn arrives(&self, tape: &Tape, param: Param);

@@ -217,7 +217,7 @@ impl State {
         }
     }
 
-    /// PyTorch's own kernel reads or writes what is made there, though it can run again.
+    /// PyTorch's own kernel reads or writes the tensor that is made there, though it can run again.
     pub(super) fn called(&mut self, id: u32) {
         if let Some(fusion) = self.fusion(id) {
             fusion.called = true;
@@ -358,7 +358,7 @@ impl State {
         shapes.collect()
     }
 
-    /// Gradients of those shapes that the kernel at hand makes as well.
+    /// Gradients of those shapes that the current kernel makes as well.
     pub(super) fn made_beside(&mut self, shapes: &[(Form, DType)]) {
         let gradients: Vec<u32> = shapes.iter().map(|(form, dtype)| self.allocate("gradient", *form, *dtype)).collect();
         for gradient in gradients {

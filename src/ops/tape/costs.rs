@@ -24,7 +24,7 @@ pub(crate) struct Costs {
     backward: bool,
     /// Bytes that the kernel of the next tensor reads.
     next: u64,
-    /// Bytes that every kernel of the formula at hand reads.
+    /// Bytes that every kernel of the current formula reads.
     each: u64,
     /// So many of the tensors that are taken next belong to a kernel or message that was counted.
     counted: usize,
@@ -123,7 +123,8 @@ impl State {
         }
     }
 
-    /// So many of the tensors that are taken next belong to what was counted, and the kernel behind it reads nothing yet.
+    /// So many of the tensors that are taken next belong to the work that was counted, and the
+    /// kernel behind it reads nothing yet.
     pub(super) fn counted(&mut self, tensors: usize) {
         if let Some(costs) = &mut self.costs {
             (costs.next, costs.counted) = (0, tensors);

@@ -53,7 +53,8 @@ pub(super) struct KeepsProducts {
 }
 
 impl Tape {
-    /// As [`Self::checkpoint`], and what attention's kernel makes is kept, and every second product from the first on.
+    /// As [`Self::checkpoint`], but the results of attention's kernel are kept, and every second
+    /// product from the first on.
     pub fn checkpoint_but_products<'t, T>(
         &'t self,
         input: &Var<'t>,
@@ -79,7 +80,7 @@ impl State {
         self.save_by(node, storage, Self::keep_if_smaller);
     }
 
-    /// [`Self::save`], by that rule of what a compiled part keeps.
+    /// [`Self::save`], by that rule for the tensors that a compiled part keeps.
     pub(super) fn save_by(&mut self, node: u32, storage: u32, keep: impl FnOnce(&mut Self, u32)) {
         if node == NONE || self.stopped {
             return;
@@ -123,7 +124,8 @@ impl State {
         }
     }
 
-    /// Takes memory for what a product with a weight (`counted`) or attention's kernel makes, which a checkpointed block may keep.
+    /// Takes memory for the result of a product with a weight (`counted`) or of attention's kernel,
+    /// which a checkpointed block may keep.
     pub fn allocate_kept(&mut self, name: &'static str, (form, dtype): (Form, DType), counted: bool) -> u32 {
         let Some(keeps) = self.keeps.as_mut() else { return self.allocate(name, form, dtype) };
         keeps.products += u64::from(counted);

@@ -140,7 +140,7 @@ impl Tape {
         self.state.borrow_mut().at(name, source);
     }
 
-    /// A parameter of the operation at hand; its memory is taken at once.
+    /// A parameter of the current operation; its memory is taken at once.
     pub fn parameter(&self, name: &'static str, form: Form, dtype: DType) -> Param {
         self.state.borrow_mut().parameter(name, form, dtype)
     }

@@ -123,7 +123,7 @@ impl State {
         behind
     }
 
-    /// The parameter that the block at hand means.
+    /// The parameter that the block that runs now stands for.
     pub const fn meant(&self, param: Param) -> Param {
         let (from, to, behind) = self.copies;
         if from <= param && param < to { param + behind } else { param }

@@ -362,7 +362,7 @@ impl<'t> Var<'t> {
         }
     }
 
-    /// Renames what the ledger calls this tensor.
+    /// Sets this tensor's name in the ledger.
     pub fn named(self, name: &'static str) -> Self {
         if let Some(storage) = self.tape.state.borrow_mut().storages.get_mut(at(self.storage)) {
             storage.name = name;
@@ -422,7 +422,7 @@ impl Tape {
         self.state.borrow().autocast.unwrap_or(own)
     }
 
-    /// Begins or ends autocast; at its end the cast weights are let go.
+    /// Begins or ends autocast; at its end the cast weights are freed.
     pub fn autocast(&self, to: Option<DType>) {
         let mut state = self.state.borrow_mut();
         state.autocast = to;
@@ -443,7 +443,8 @@ impl Tape {
         Var::made(self, storage, form, weight.dtype, node)
     }
 
-    /// A kernel written by hand: saves some operands and some of what it makes, and backward makes one tensor per operand.
+    /// A kernel written by hand: it saves some operands and some results, and backward makes one
+    /// tensor per operand.
     ///
     /// `results` are what it makes, in the order in which memory is taken; the one called `main` goes on, the others live only
     /// because they are saved. The main one is saved with `save_main`.

@@ -270,7 +270,7 @@ pub(crate) struct State {
     pub(super) casts_apart: bool,
     /// True if the operations that run now are compiled.
     pub(super) compiled: bool,
-    /// The first storage that the compiled part at hand could make.
+    /// The first storage that the current compiled part could make.
     pub(super) compiled_from: u32,
     /// True if checkpointing wraps compiled parts, so that their forward runs again whole.
     pub(super) whole_again: bool,

@@ -47,7 +47,7 @@ pub struct OptimizerSpec {
     pub label: &'static str,
     /// One sentence for the form: the states that it keeps.
     pub help: &'static str,
-    /// Where it stands in lists, smallest first.
+    /// Its place in lists, smallest first.
     pub place: usize,
     /// True for the optimizer of a run that names none.
     pub is_default: bool,
@@ -226,7 +226,7 @@ pub struct OptimizerConflict {
     pub with: ConflictingTool,
     /// One sentence: who forbids it or why it is not modelled, and a way out.
     pub says: &'static str,
-    /// Where the rule stands.
+    /// The source of the rule.
     pub source: Source,
 }
 

@@ -25,7 +25,7 @@ pub enum StepAct {
         /// Their format.
         format: StateFormat,
     },
-    /// The tensor that was taken as that number is let go.
+    /// The tensor that was taken as that number is freed.
     Freed(usize),
 }
 
@@ -87,7 +87,8 @@ impl StepTemporaries {
         self.acts.extend((first..first + count).map(StepAct::Freed));
     }
 
-    /// A variable is given another tensor, as Python does it: the one that it had is let go after the new one was made.
+    /// A variable is given another tensor, as Python does it: its old tensor is freed after the new
+    /// one was made.
     pub fn rebind(&mut self, variable: &mut Option<Piece>, piece: Option<Piece>) {
         if let Some(before) = std::mem::replace(variable, piece) {
             self.free(before);

@@ -25,7 +25,7 @@ use crate::units::sort_short;
 /// The longest link that is written or read, in characters: what every browser, chat and mail program carries.
 pub const LONGEST: usize = 3100;
 
-/// The most scenarios that stand beside the first.
+/// The most scenarios of a comparison, the first aside.
 pub const MOST_COMPARED: usize = OTHERS.len();
 
 /// The version of the links that are written.

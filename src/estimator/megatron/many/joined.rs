@@ -63,7 +63,7 @@ pub(super) struct Needed {
     least: Bytes,
 }
 
-/// A moment of backward: how early it comes, and what it needs.
+/// A moment of backward: how early it comes, and the memory it needs.
 #[derive(Clone, Copy)]
 struct Moment {
     order: usize,

@@ -138,7 +138,8 @@ struct Order<'a> {
     lasting: Lasting,
     /// The input that came last from the stage before.
     received: Taken,
-    /// The output of a frozen embedding for the last micro-batch that is through, and its gradient: there until the graph goes.
+    /// The output of a frozen embedding for the last finished micro-batch, and its gradient: both
+    /// stay until the graph is freed.
     leaf: [Taken; 2],
 }
 
@@ -147,9 +148,9 @@ struct Order<'a> {
 struct Lasting {
     gathered: Option<Taken>,
     angles: Option<Taken>,
-    /// Matrices for whose gradient something stands.
+    /// Matrices for whose gradient a dummy stands.
     stand_ins: Vec<Matrix>,
-    /// Of every block, what its dispatcher routed last.
+    /// For every block, the tensors that its dispatcher routed last.
     routed: Vec<[Taken; 3]>,
     /// Of every block, the gradient of its input and the input: the probabilities that the dispatcher holds lead to them when they were
     /// recomputed.

@@ -256,7 +256,7 @@ impl<'t> Bucket<'t> {
         self.filling.borrow_mut().own = Some(own);
     }
 
-    /// Backward is through (`independent_gradient_partition_epilogue`).
+    /// Backward has ended (`independent_gradient_partition_epilogue`).
     pub fn ends(&self) {
         if !self.reduces.get() && !self.shares_gradients {
             return;

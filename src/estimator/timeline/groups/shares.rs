@@ -20,7 +20,8 @@ impl Groups<'_> {
         }
         if last {
             self.reduce(0);
-            // Where backward never comes to a group that was gathered ahead, its buffer goes with the root's.
+            // Where backward never enters a group that was gathered ahead, its buffer is freed with
+            // the root's.
             let before = {
                 let mut alive = self.alive.borrow_mut();
                 (alive.reduced.take(), alive.gathered.take())

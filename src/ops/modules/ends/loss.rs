@@ -7,7 +7,8 @@ use crate::sources;
 use crate::units::DType;
 
 impl Ends {
-    /// The last block's output through the final norm; what the model's `forward` held is let go.
+    /// The last block's output through the final norm; the tensors that the model's `forward` held
+    /// are freed.
     pub(super) fn last_norm<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
         let Embedded { mut hidden, tables, held, streams: before, fed, unread, .. } = embedded;
         if let Some(streams) = &self.streams {

@@ -181,7 +181,8 @@ impl ChunkScan {
         (values, decays, input, readout)
     }
 
-    /// The state at the start of each chunk, and what keeps its name until the scan is done.
+    /// The state at the start of each chunk, and the tensors that keep their names until the scan
+    /// is done.
     fn between<'t>(&self, tape: &'t Tape, states: Var<'t>, sums: &Var<'t>) -> (Var<'t>, Vec<Var<'t>>) {
         let [_, first, own, all, by_heads] = self.states;
         let states = states.heads(own, self.copies_chunks());
