@@ -133,7 +133,7 @@ fn end_to_end_tests(browser: &Browser) -> Outcome {
 const TIMED: [&str; 5] =
     ["planner.test.mjs", "speed.test.mjs", "stories.test.mjs", "walkthroughs.test.mjs", "walkthroughs-2.test.mjs"];
 
-/// What stands for all tests where the page is one file.
+/// Tests that stand for all where the page is one file.
 const OF_THE_SINGLE_FILE: [&str; 2] = ["storage.test.mjs", "walkthroughs.test.mjs"];
 
 /// Browser tests, so many files at a time.

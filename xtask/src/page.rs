@@ -64,7 +64,7 @@ fn name_the_worker(dist: &Path, worker: &str) -> Outcome {
     written.map_err(|error| format!("dist/ cannot be written: {error}."))
 }
 
-/// What the worker's script does last.
+/// The last statement of the worker's script.
 fn worker_start(program: &str) -> String {
     format!("\nwasm_bindgen({{ module_or_path: \"./{program}\" }}).catch((error) => postMessage(`failed: ${{error}}`));\n")
 }

@@ -53,7 +53,7 @@ pub fn check(dist: &Path) -> Outcome {
     judge(wasm, all)
 }
 
-/// Whether the page's two sizes after gzip are within their budgets.
+/// Checks that the page's two sizes after gzip are within their budgets.
 fn judge(wasm: usize, all: usize) -> Outcome {
     if wasm == 0 {
         return Err("dist/ holds no WebAssembly: index.html needs a `<link data-trunk rel=\"rust\">`.".to_owned());
@@ -79,7 +79,8 @@ pub fn check_single(program: usize, file: usize) -> Outcome {
     Ok(())
 }
 
-/// Whether the file is fetched only when it is needed; index.html and the start script name it, but nothing asks for it at the start.
+/// True if the file is fetched only when it is needed: index.html and the start script name it, but
+/// nothing asks for it at the start.
 fn comes_later(name: &str) -> bool {
     let rare = RARE.into_iter().map(|(script, _)| script);
     [WORKER, LATER, PART].into_iter().chain(rare).any(|second| name.starts_with(second))
