@@ -40,9 +40,11 @@ pub struct HeldAfter {
     pub op: &'static str,
 }
 
-/// The tensors that the replay of [`device_memory`](super::device_memory) holds when their blocks are most.
+/// Returns the tensors that the replay of [`device_memory`](super::device_memory) holds when their
+/// blocks are most, bytes.
 ///
-/// Blocks are multiples of 512 bytes; the ends of large blocks that are not split are not among them.
+/// Blocks are multiples of 512 bytes; the ends of large blocks that are not split are not among
+/// them.
 ///
 /// # Errors
 /// [`NotReplayed`] where the order of allocations is not known.

@@ -177,7 +177,7 @@ pub enum Blocker {
 }
 
 impl Blocker {
-    /// The source of the rule; [`sources::ARITHMETIC`] where sizes simply do not divide.
+    /// Returns the source of the rule; [`sources::ARITHMETIC`] where sizes simply do not divide.
     pub const fn source(&self) -> Source {
         match self {
             Self::Framework(rule) => rule.source,

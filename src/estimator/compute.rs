@@ -41,12 +41,14 @@ pub struct Compute {
 }
 
 impl Compute {
-    /// Hardware FLOPs utilisation that goes with the assumed model FLOPs utilisation.
+    /// Returns the hardware FLOPs utilisation, a share of the peak, that goes with the assumed
+    /// model FLOPs utilisation: `mfu · hfu_over_mfu`.
     pub fn hfu(&self) -> f64 {
         self.mfu * self.hfu_over_mfu
     }
 
-    /// Model FLOPs of one optimizer step: forward and backward.
+    /// Returns the model FLOPs of one optimizer step, all ranks together: `forward + backward`,
+    /// without recomputation.
     pub fn model_flops_per_step(&self) -> Flops {
         self.forward + self.backward
     }

@@ -17,22 +17,23 @@ pub struct Layouts {
 }
 
 impl Layouts {
-    /// Gets ready for questions about a job.
+    /// Makes ready for questions about many layouts of one job.
     pub fn of(job: &Job) -> Self {
         Self { job: job.clone(), megatron: megatron::Many::default(), paces: time::Paces::default() }
     }
 
-    /// The job as it was chosen last.
+    /// Returns the job with the choice that was taken over last.
     pub const fn job(&self) -> &Job {
         &self.job
     }
 
-    /// Takes over a choice; see [`Self::job`].
+    /// Takes over a choice of degrees, micro-batch, recomputation and sharding; the questions that
+    /// follow are about it. See [`Self::job`].
     pub const fn choose(&mut self, choice: &Choice) {
         self.job.choose(choice);
     }
 
-    /// Takes over a micro-batch alone.
+    /// Takes over a micro-batch alone, sequences.
     pub const fn choose_micro_batch(&mut self, sequences: NonZeroU64) {
         self.job.choose_micro_batch(sequences);
     }
@@ -42,13 +43,15 @@ impl Layouts {
         self.job.choose_sharding(sharding);
     }
 
-    /// The first of some rules that the choice taken over last breaks.
+    /// Returns the first of some rules that the choice taken over last breaks; `None` where it
+    /// breaks none of them.
     pub fn first_rule(&self, rules: Rules) -> Option<Blocker> {
         blockers::first(&self.job, rules)
     }
 
-    /// Memory by kind at the peak on the most loaded rank of the choice taken over last, in the order of [`MemoryKind::ALL`]; and the
-    /// first kind with which any rank takes more than there is.
+    /// Returns memory by kind at the peak on the most loaded rank of the choice taken over last,
+    /// bytes, in the order of [`MemoryKind::ALL`]; and the first kind with which any rank takes
+    /// more than there is, `None` where all find room.
     pub fn memory(&mut self) -> ([Bytes; 7], Option<MemoryKind>) {
         let job = &self.job;
         let (by_kind, over) = match job.training() {
@@ -68,33 +71,35 @@ impl Layouts {
         (by_kind, over.or_else(|| is_over().then_some(MemoryKind::Framework)))
     }
 
-    /// If weights, gradients and optimizer states alone are too much: the first kind with which
-    /// they are, and by how much at least. The answer holds for every micro-batch. `None` where
-    /// only [`Self::memory`] tells.
+    /// Returns the first kind with which weights, gradients and optimizer states alone are too
+    /// much, and by how many bytes at least.
+    ///
+    /// The answer holds for every micro-batch. `None` where only [`Self::memory`] tells.
     pub fn too_many_states(&mut self) -> Option<(MemoryKind, Bytes)> {
         let run = megatron_run(&self.job)?;
         self.megatron.too_many_states(&self.job, run)
     }
 
-    /// Fewest bytes that the layout passed to [`Self::memory`] last takes with the same or any
-    /// larger micro-batch; 0 where no bound is known.
+    /// Returns the fewest bytes that the layout passed to [`Self::memory`] last takes with its own
+    /// or any larger micro-batch; 0 where no bound is known.
     pub fn floor(&self) -> Bytes {
         if megatron_run(&self.job).is_some() { self.megatron.floor(self.job.layout().sharding) } else { Bytes::ZERO }
     }
 
-    /// Seconds of one optimizer step of the choice taken over last; `None` when serving, and where the accelerator's peak or memory
-    /// bandwidth is unknown.
+    /// Returns the seconds of one optimizer step of the choice taken over last; `None` when
+    /// serving, and where the accelerator's peak or memory bandwidth is unknown.
     pub fn seconds(&mut self) -> Option<f64> {
         self.paces.seconds(&self.job)
     }
 
-    /// Lower bound on [`Self::seconds`], for every sharding; 0 where no bound is known.
+    /// Returns a lower bound on [`Self::seconds`], seconds, for every sharding; 0 where no bound is
+    /// known.
     pub fn at_least(&mut self) -> f64 {
         self.paces.at_least(&self.job)
     }
 
-    /// Lower bound on [`Self::seconds`] for every micro-batch into which a rank's sequences of a
-    /// step divide.
+    /// Returns a lower bound on [`Self::seconds`], seconds, for every micro-batch into which a
+    /// rank's sequences of a step divide.
     pub fn at_least_with_any(&mut self) -> f64 {
         self.paces.at_least_with_any(&self.job)
     }

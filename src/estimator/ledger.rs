@@ -35,12 +35,12 @@ impl MemoryKind {
         Self::Framework,
     ];
 
-    /// Position in [`Self::ALL`].
+    /// Returns the position of the kind in [`Self::ALL`], and so in every array by kind.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The name shown on the page.
+    /// Returns the name shown on the page, such as `Optimizer states`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Parameter => "Weights",
@@ -84,7 +84,7 @@ pub enum Certainty {
 }
 
 impl Certainty {
-    /// The word shown beside a line.
+    /// Returns the word shown beside a line: `exact`, `heuristic` or `assumed`.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -143,17 +143,17 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Sum of all lines.
+    /// Returns the sum of all lines, bytes.
     pub fn total(&self) -> Bytes {
         self.lines.iter().map(|line| line.bytes).sum()
     }
 
-    /// Sum of one kind.
+    /// Returns the sum of the lines of one kind, bytes.
     pub fn of(&self, kind: MemoryKind) -> Bytes {
         self.lines.iter().filter(|line| line.kind == kind).map(|line| line.bytes).sum()
     }
 
-    /// Sums by kind, in the order of [`MemoryKind::ALL`].
+    /// Returns the sums by kind, bytes, in the order of [`MemoryKind::ALL`].
     pub fn by_kind(&self) -> [Bytes; 7] {
         let mut sums = [Bytes::ZERO; 7];
         for line in &self.lines {

@@ -130,12 +130,15 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Memory at the peak on the most loaded rank.
+    /// Returns the memory at the peak on the most loaded rank, bytes: the sum of all lines of the
+    /// ledger.
     pub fn total(&self) -> Bytes {
         self.ledger.total()
     }
 
-    /// Memory left or missing on the most loaded rank.
+    /// Returns the bytes that are left or missing on the most loaded rank: `|capacity − total|`.
+    ///
+    /// A total that equals the capacity fits, with nothing left.
     pub fn headroom(&self) -> Headroom {
         let total = self.total();
         if total <= self.capacity {
@@ -145,7 +148,19 @@ impl Estimate {
         }
     }
 
-    /// The answer in one word. Memory is judged first: a layout that neither fits nor may run "does not fit".
+    /// Returns the answer in one word.
+    ///
+    /// Memory is judged first: a layout that neither fits nor may run "does not fit". Less than a
+    /// twentieth of the capacity free is [`Verdict::Tight`].
+    ///
+    /// ```
+    /// use headroom::estimator::{Verdict, estimate};
+    /// use headroom::scenario::codec::decode;
+    ///
+    /// let job = decode("v2&m=llama3-70b&n=16").scenario.resolve();
+    /// let verdict = job.map(|job| estimate(&job).verdict()).map_err(|problems| problems.len());
+    /// assert_eq!(verdict, Ok(Verdict::DoesNotFit));
+    /// ```
     pub fn verdict(&self) -> Verdict {
         match self.headroom() {
             Headroom::Short(_) => Verdict::DoesNotFit,
@@ -155,13 +170,34 @@ impl Estimate {
         }
     }
 
-    /// True if the job fits and no blocker forbids it.
+    /// Returns true if the job fits and no blocker forbids it.
     pub fn runs(&self) -> bool {
         matches!(self.verdict(), Verdict::Fits | Verdict::Tight)
     }
 }
 
-/// Estimates a job on its most loaded rank.
+/// Returns the estimate of a job: memory of its most loaded rank in bytes, and what goes with it.
+///
+/// Every line of [`Estimate::ledger`] is a sum over the operation list of the model
+/// ([`crate::ops`]) or a rule with a source. The lines add up to [`Estimate::total`]. Where ranks
+/// of a pipeline hold different amounts, the ledger is that of the stage that holds most.
+///
+/// Assumes that all sequences are as long as the job states, and that experts are asked equally
+/// often. A job is checked already, so that nothing here can fail; a layout that a framework
+/// refuses is answered too, with its rules in [`Estimate::blockers`].
+///
+/// ```
+/// use headroom::estimator::{MemoryKind, estimate};
+/// use headroom::scenario::codec::decode;
+///
+/// let job = decode("v2&m=llama3-8b&n=8").scenario.resolve().map_err(|problems| problems.len())?;
+/// let answer = estimate(&job);
+/// let [weights, states] =
+///     [MemoryKind::Parameter, MemoryKind::OptimizerState].map(|kind| answer.ledger.of(kind));
+/// assert!(weights < answer.total() && states < answer.total());
+/// assert!(answer.runs());
+/// # Ok::<(), usize>(())
+/// ```
 pub fn estimate(job: &Job) -> Estimate {
     let with = ops::lowering(job);
     let list = if with.training { ops::lower(&with) } else { ops::without_products(&with) };
@@ -204,8 +240,20 @@ pub fn estimate(job: &Job) -> Estimate {
     }
 }
 
-/// Memory by kind at the peak on the most loaded rank, in the order of [`MemoryKind::ALL`]: what [`estimate`]'s ledger adds up to,
-/// without its lines. For curves and searches, which ask hundreds of times.
+/// Returns memory at the peak on the most loaded rank by kind, bytes, in the order of
+/// [`MemoryKind::ALL`].
+///
+/// These are the sums of [`estimate`]'s ledger, without its lines. Curves and searches use this
+/// function, because they ask hundreds of times.
+///
+/// ```
+/// use headroom::estimator::{estimate, memory_by_kind};
+/// use headroom::scenario::codec::decode;
+///
+/// let job = decode("v2&m=llama3-8b&n=8").scenario.resolve().map_err(|problems| problems.len())?;
+/// assert_eq!(memory_by_kind(&job), estimate(&job).ledger.by_kind());
+/// # Ok::<(), usize>(())
+/// ```
 pub fn memory_by_kind(job: &Job) -> [Bytes; 7] {
     if let Some(run) = accompanied_run(job) {
         return Ledger { lines: companions::together(job, run).lines }.by_kind();
@@ -220,8 +268,10 @@ pub fn memory_by_kind(job: &Job) -> [Bytes; 7] {
     listed::peak(job, &list).0.by_kind
 }
 
-/// [`memory_by_kind`] of one job after the other. For jobs that differ in their data-parallel ranks alone, as curves and searches ask
-/// for them, this is much quicker than each by itself; the bytes are the same, which a property test holds.
+/// Returns [`memory_by_kind`] of one job after the other, bytes.
+///
+/// For jobs that differ in their data-parallel ranks alone, as curves and searches ask for them,
+/// this is much quicker than each by itself. The bytes are the same, which a property test holds.
 pub fn memory_of_each(jobs: &[Job]) -> impl Iterator<Item = [Bytes; 7]> {
     let mut ranks = timeline::Ranks::default();
     let mut listed = law::Last::default();
@@ -237,7 +287,8 @@ pub fn memory_of_each(jobs: &[Job]) -> impl Iterator<Item = [Bytes; 7]> {
     })
 }
 
-/// The ledger at the peak of one pipeline stage, counted from 0, of a training job under Megatron-LM; `None` for other jobs.
+/// Returns the ledger of one pipeline stage at its own peak, bytes on one of its ranks; `stage` is
+/// counted from 0. `None` for jobs that are not trained under Megatron-LM's schedule.
 ///
 /// Megatron-LM logs the memory of the last stage, which is seldom the one that holds most.
 pub fn stage_ledger(job: &Job, stage: u64) -> Option<Ledger> {
@@ -245,24 +296,28 @@ pub fn stage_ledger(job: &Job, stage: u64) -> Option<Ledger> {
     Some(Ledger { lines: (unplayed().peak)(job, run, Some(stage), true).lines })
 }
 
-/// Ledger of one pipeline stage when forward has ended for all its micro-batches in flight; `None`
-/// as for [`stage_ledger`].
+/// Returns the ledger of one pipeline stage when forward has ended for all its micro-batches in
+/// flight, bytes on one of its ranks. `None` as for [`stage_ledger`].
 pub fn stage_after_forward(job: &Job, stage: u64) -> Option<Ledger> {
     let run = megatron_run(job)?;
     Some(Ledger { lines: (unplayed().after_forward)(job, run, stage) })
 }
 
-/// Memory by kind on one rank, in the order of [`MemoryKind::ALL`], without overheads outside the model: when forward has ended
-/// (the loss computed, nothing released) and at the peak of the step.
+/// Returns memory on one rank by kind at two moments, bytes, in the order of [`MemoryKind::ALL`]:
+/// when forward has ended (the loss computed, nothing released), and at the peak of the step.
 ///
-/// `None` when serving, and for kernels whose step is not played operator by operator.
+/// Overheads outside the model are not in it, so that the sums can be set beside PyTorch's counts
+/// of allocated memory. `None` when serving, and for kernels whose step is not played operator by
+/// operator.
 pub fn measured(job: &Job) -> Option<([Bytes; 7], [Bytes; 7])> {
     let played = timeline::most_loaded(job, played_run(job)?, false);
     Some((played.after_forward(), played.peak()))
 }
 
-/// Adds the memory outside PyTorch's allocator (framework context, reserves) to memory by kind in a
-/// stretch of the timeline.
+/// Returns memory by kind with the overheads outside PyTorch's allocator added (framework context,
+/// reserves), bytes, in the order of [`MemoryKind::ALL`].
+///
+/// `by_kind` is the memory of a moment of the timeline, whose stretches leave these overheads out.
 pub fn with_overheads(job: &Job, by_kind: [Bytes; 7]) -> [Bytes; 7] {
     overhead::on_top(job, by_kind)
 }
@@ -287,7 +342,8 @@ fn megatron_run(job: &Job) -> Option<&TrainingRun> {
     job.training().filter(|run| run.stack.has_own_schedule())
 }
 
-/// Rules that forbid the job's layout; see [`Estimate::blockers`].
+/// Returns the rules that forbid the job's layout, whatever the memory; empty where it can run. See
+/// [`Estimate::blockers`].
 pub fn blockers(job: &Job) -> Vec<Blocker> {
     blockers::blockers(job)
 }

@@ -20,7 +20,11 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// The figures of an answer, with the decimals that it is printed with.
+    /// Returns the figures of an answer, rounded with the decimals that it is printed with: whole
+    /// numbers in units of the last decimal of `unit`.
+    ///
+    /// Rounded lines add up to their kind and kinds to the total, so that no printed sum is off by
+    /// one.
     ///
     /// ```
     /// # use headroom::estimator::{Printed, estimate};
@@ -35,7 +39,8 @@ impl Printed {
         Self::in_scale(&estimate.ledger, Scale::of(unit, estimate.total(), estimate.capacity))
     }
 
-    /// The figures of a ledger in a given scale: kinds are rounded first (largest remainder), then the lines of each.
+    /// Returns the figures of a ledger in a given scale, in units of its last decimal: kinds are
+    /// rounded first (largest remainder), then the lines of each.
     pub fn in_scale(ledger: &Ledger, scale: Scale) -> Self {
         let of = |kind| ledger.lines.iter().filter(move |line| line.kind == kind);
         let groups = MemoryKind::ALL.map(|kind| of(kind).map(|line| line.bytes).collect::<Vec<Bytes>>());
@@ -50,7 +55,8 @@ impl Printed {
         Self { scale, total, kinds, lines: ledger.lines.iter().map(next).collect() }
     }
 
-    /// The kinds of any moment or rank in a given scale, rounded as a ledger with these sums.
+    /// Returns the kinds of any moment or rank in a given scale, rounded as a ledger with these
+    /// sums, in units of the last decimal.
     pub fn kinds_in_scale(by_kind: &[Bytes; 7], scale: Scale) -> [u64; 7] {
         let mut kinds = [0; 7];
         for (kind, rounded) in kinds.iter_mut().zip(scale.parts(by_kind).0) {
@@ -59,17 +65,18 @@ impl Printed {
         kinds
     }
 
-    /// A kind.
+    /// Returns the figure of a kind, in units of the last decimal.
     pub const fn kind(&self, kind: MemoryKind) -> u64 {
         self.kinds[kind.index()]
     }
 
-    /// A line of the ledger, by its place.
+    /// Returns the figure of a line of the ledger by its place, in units of the last decimal.
     pub fn line(&self, index: usize) -> u64 {
         self.lines.get(index).copied().unwrap_or(0)
     }
 
-    /// Difference between the total and an amount, as printed.
+    /// Returns the difference between the total and an amount as printed, in units of the last
+    /// decimal.
     pub fn gap(&self, to: Bytes) -> u64 {
         self.total.abs_diff(self.scale.round(to))
     }

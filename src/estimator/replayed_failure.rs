@@ -16,8 +16,9 @@ pub struct ReplayedFailure {
     pub numbers: OutOfMemory,
 }
 
-/// The first request that PyTorch 2.15's caching allocator cannot serve on the job's device, with the numbers that its message would
-/// state; `None` where all are served, and where the order of allocations is not known.
+/// Returns the first request that PyTorch 2.15's caching allocator cannot serve on the job's
+/// device, with the numbers that its message would state; `None` where all are served, and where
+/// the order of allocations is not known.
 ///
 /// The device and the steps are those of [`device_memory`](super::device_memory).
 ///
@@ -26,7 +27,8 @@ pub struct ReplayedFailure {
 /// use headroom::scenario::codec::decode;
 ///
 /// // The weights of an 8B model in 16 bits take 15 GiB, which no GPU of 8 GiB has.
-/// let job = decode("v1&m=llama3-8b&n=1&prec=bf16-pure&ker=eager&mem=8").scenario.resolve().unwrap();
+/// let link = "v1&m=llama3-8b&n=1&prec=bf16-pure&ker=eager&mem=8";
+/// let job = decode(link).scenario.resolve().unwrap();
 /// let failure = replayed_failure(&job).unwrap();
 /// assert!(failure.numbers.free < failure.numbers.tried);
 /// ```

@@ -33,13 +33,15 @@ pub struct CacheRoom {
 }
 
 impl CacheRoom {
-    /// Tokens that find room; `None` as for `blocks`.
+    /// Returns the tokens that find room, `blocks · block_size`; `None` as for `blocks`.
     pub fn tokens(&self) -> Option<u64> {
         self.blocks.map(|blocks| blocks.saturating_mul(self.block_size))
     }
 }
 
-/// Whole blocks of so many tokens in that much memory, as vLLM counts them.
+/// Returns how many whole blocks of the cache find room, as vLLM counts them: `⌊memory / block⌋`.
+///
+/// `memory` is the room for the cache, `block` the bytes of one block in all layers.
 ///
 /// ```
 /// # use headroom::estimator::blocks_in;
@@ -51,7 +53,16 @@ pub fn blocks_in(memory: Bytes, block: Bytes) -> u64 {
     memory.0 / block.0.max(1)
 }
 
-/// Sequences of that length that so many blocks hold, as vLLM prints its maximum concurrency.
+/// Returns how many sequences of that length so many blocks hold, as vLLM prints its maximum
+/// concurrency: `blocks / ⌈tokens / block_size⌉`.
+///
+/// `block_size` and `tokens` are tokens. Sequences share no blocks.
+///
+/// ```
+/// # use headroom::estimator::concurrency;
+/// // A sequence of 4 090 tokens takes 256 blocks of 16 tokens, the last of them partly filled.
+/// assert!((concurrency(512, 16, 4090) - 2.0).abs() < 1e-12);
+/// ```
 pub fn concurrency(blocks: u64, block_size: u64, tokens: u64) -> f64 {
     to_f64(blocks) / to_f64(tokens.div_ceil(block_size.max(1)).max(1))
 }
@@ -86,7 +97,8 @@ fn of_run(job: &Job, run: &ServingRun, lines: &mut Vec<LineItem>) {
     }
 }
 
-/// Fragmentation reserve that counts, per cent: a program with a rule of its own keeps its own reserve.
+/// Returns the reserve for fragmentation that counts, per cent: 0 where a serving program keeps its
+/// own reserve, else the one that the job states.
 pub fn fragmentation_percent(job: &Job) -> f64 {
     match job.run() {
         Run::Serving(run) if run.engine.keeps_own_reserve => 0.0,

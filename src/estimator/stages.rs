@@ -28,15 +28,26 @@ pub struct StageMemory {
 }
 
 impl StageMemory {
-    /// All kinds together.
+    /// Returns all kinds together, bytes.
     pub fn total(&self) -> Bytes {
         self.by_kind.into_iter().sum()
     }
 }
 
-/// Every pipeline stage of a job, each at its own peak; `estimate` shows the highest.
+/// Returns the memory of every pipeline stage, each at its own peak, bytes on one of its ranks;
+/// [`estimate`](super::estimate) shows the highest.
 ///
 /// Stages alike are worked out once. One stage for a job without a pipeline.
+///
+/// ```
+/// use headroom::estimator::{estimate, stages};
+/// use headroom::scenario::codec::decode;
+///
+/// let job = decode("v2&m=llama3-8b&n=8").scenario.resolve().map_err(|problems| problems.len())?;
+/// let most = stages(&job).iter().map(|stage| stage.total()).max();
+/// assert_eq!(most, Some(estimate(&job).total()));
+/// # Ok::<(), usize>(())
+/// ```
 pub fn stages(job: &Job) -> Vec<StageMemory> {
     let (pipeline, layout) = (job.pipeline(), job.layout());
     let blocks = |stage| {

@@ -51,9 +51,12 @@ pub struct Tried {
     pub blocked: Option<String>,
 }
 
-/// Counts in the order in which they are tried, up to the first that runs. Training keeps tensor
-/// and pipeline degree and varies data-parallel ranks; serving varies the tensor degree (and stages
-/// beyond one node) of one instance.
+/// Returns the counts of accelerators in the order in which they are tried, up to the first that
+/// runs, each with the bytes of its most loaded accelerator.
+///
+/// Training keeps tensor and pipeline degree and varies data-parallel ranks; serving varies the
+/// tensor degree (and stages beyond one node) of one instance. Amounts in sentences are written in
+/// `unit`.
 pub fn tried(job: &Job, unit: MemoryUnit) -> Vec<Tried> {
     let mut tried = Vec::new();
     let jobs: Vec<Job> = candidates(job).into_iter().map(|layout| job.with_layout(layout)).collect();
@@ -69,7 +72,25 @@ pub fn tried(job: &Job, unit: MemoryUnit) -> Vec<Tried> {
     tried
 }
 
-/// Both answers for a job; see [`division`] and [`tried`].
+/// Returns how many accelerators a job needs, by division and by trying counts; see [`division`]
+/// and [`tried`].
+///
+/// The first answer is arithmetic alone. The second respects batch, heads, layers and nodes, and
+/// comes with the reason why it differs. Amounts in sentences are written in `unit`.
+///
+/// ```
+/// use headroom::estimator::memory_by_kind;
+/// use headroom::planner::gpu_count;
+/// use headroom::scenario::codec::decode;
+/// use headroom::units::MemoryUnit;
+///
+/// let job = decode("v2&m=llama3-70b&n=16").scenario.resolve().map_err(|problems| problems.len())?;
+/// let count = gpu_count(&job, MemoryUnit::Gib);
+/// let runnable = count.runnable.expect("a count that runs");
+/// assert!(runnable.gpus >= count.arithmetic.unwrap_or(0));
+/// assert!(runnable.per_gpu <= job.cluster().accelerator.memory);
+/// # Ok::<(), usize>(())
+/// ```
 pub fn gpu_count(job: &Job, unit: MemoryUnit) -> GpuCount {
     let arithmetic = arithmetic(job);
     let mut tried = tried(job, unit);
@@ -227,7 +248,9 @@ impl StatedLayout {
     }
 }
 
-/// The smallest layout of one replica that runs a serving job and agrees with the stated parts.
+/// Returns the smallest layout of one replica that runs a serving job and agrees with the stated
+/// parts.
+///
 /// Where none runs: the widest, which is nearest to fitting, if the number of accelerators is
 /// stated; else one accelerator, or the stated degrees. `None` when training.
 pub fn smallest_replica(job: &Job, stated: StatedLayout) -> Option<ParallelLayout> {
@@ -281,12 +304,14 @@ pub struct Division {
 }
 
 impl Division {
-    /// Memory that is left on each rank for the shared part.
+    /// Returns the bytes that are left on each rank for the shared part: `capacity − fixed −
+    /// replicated`, at least 0.
     pub fn left(&self) -> Bytes {
         self.capacity.saturating_sub(self.fixed + self.replicated)
     }
 
-    /// `⌈ranks · shared / left⌉`, at least 1, times the model-parallel ranks; `None` where nothing is left.
+    /// Returns the number of accelerators, `⌈ranks · shared / left⌉ · model_parallel`, where the
+    /// first factor is at least 1; `None` where nothing is left.
     pub fn count(&self) -> Option<u64> {
         let left = self.left();
         let ranks = || (self.shared * self.ranks).0.div_ceil(left.0).max(1);
@@ -294,8 +319,13 @@ impl Division {
     }
 }
 
-/// The division: `shared / (capacity - replicated)`, times the model-parallel ranks; a serving instance shares everything but
-/// the framework's context.
+/// Returns the amounts of the division that answers "how many accelerators": bytes that ranks
+/// share, bytes that each holds in full, and bytes of one accelerator.
+///
+/// Reserves are counted with the amounts that they are a share of. A training has two data-parallel
+/// ranks at least, so that weights gathered under full sharding are counted; a serving instance
+/// shares everything but the framework's context, captured graphs and the part that a server leaves
+/// free. [`Division::count`] has the formula.
 pub fn division(job: &Job) -> Division {
     // Two ranks or more, so that the weights gathered under full sharding are among the lines.
     let base = match job.run() {

@@ -74,11 +74,13 @@ fn point_with(job: &Job, x: u64, by_kind: [Bytes; 7]) -> CurvePoint {
     CurvePoint { x, layout: *job.layout(), by_kind, total: by_kind.into_iter().sum(), blocked }
 }
 
-/// Memory against length: from 512 tokens to four times the current length or beyond what fits, whichever is further.
+/// Returns memory by kind against the length of sequences, bytes on the most loaded accelerator at
+/// each number of tokens.
 ///
-/// `points` values, evenly spaced or (with `logarithmic`) by equal ratios; the current length is always among them.
-///
-/// `longest_fit` is [`Inverse::longest_seq`](super::Inverse) of the same job.
+/// The curve goes from 512 tokens to twice the current length, or to half as much again as fits, up
+/// to 16 times the current length, whichever is further, and at least to 4,096 tokens. It has about
+/// `points` values, evenly spaced or (with `logarithmic`) by equal ratios; the current length is
+/// always among them. `longest_fit` is [`Inverse::longest_seq`](super::Inverse) of the same job.
 pub fn curve_seq(lengths: &Lengths, longest_fit: Option<u64>, points: usize, logarithmic: bool) -> Curve {
     let job = lengths.job();
     let current = job.seq_length();
@@ -128,9 +130,12 @@ fn insert(values: &mut Vec<u64>, value: u64) {
     }
 }
 
-/// Memory against the number of accelerators, up to four times the current count and at least to 32.
+/// Returns memory by kind against the number of accelerators, bytes on the most loaded one at each
+/// count, up to four times the current count and at least to 32.
 ///
-/// Training varies the data-parallel ranks, serving the tensor degree of one replica: another replica holds as much again.
+/// Training varies the data-parallel ranks, serving the tensor degree of one replica: another
+/// replica holds as much again. A count that a rule forbids has its reason in
+/// [`CurvePoint::blocked`].
 pub fn curve_gpus(job: &Job) -> Curve {
     let layout = *job.layout();
     let training = job.training().is_some();

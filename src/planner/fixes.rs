@@ -79,9 +79,25 @@ pub struct Fix {
 /// The most fixes that are offered.
 pub(super) const MOST: usize = 3;
 
-/// Up to three single changes for a job that does not run: those that make it run first, then the largest savings.
+/// Returns up to three single changes for a job that does not run, each with the bytes of the most
+/// loaded accelerator before and after: those that make it run first, cheapest in quality and time,
+/// then the largest savings.
 ///
-/// `current` and `count` are the job's own estimate and GPU count. Empty if the job runs.
+/// Each change was estimated, none is a rule of thumb. `current` and `count` are the job's own
+/// estimate and GPU count. Empty if the job runs.
+///
+/// ```
+/// use headroom::estimator::estimate;
+/// use headroom::planner::{fixes, gpu_count};
+/// use headroom::scenario::codec::decode;
+/// use headroom::units::MemoryUnit;
+///
+/// let job = decode("v2&m=llama3-70b&n=16").scenario.resolve().map_err(|problems| problems.len())?;
+/// let fixes = fixes(&job, &estimate(&job), &gpu_count(&job, MemoryUnit::Gib));
+/// assert!((1..=3).contains(&fixes.len()));
+/// assert!(fixes.iter().all(|fix| fix.fits || fix.after < fix.before));
+/// # Ok::<(), usize>(())
+/// ```
 pub fn fixes(job: &Job, current: &Estimate, count: &GpuCount) -> Vec<Fix> {
     if current.runs() {
         return Vec::new();

@@ -18,7 +18,26 @@ const LONGEST: u64 = 1 << 27;
 /// Largest batch that is tried.
 pub(super) const LARGEST: u64 = 1 << 20;
 
-/// Both answers by search; memory never falls when length or batch grows.
+/// Returns the longest sequence in tokens and the largest batch in sequences with which the job's
+/// layout still fits, each with everything else as it is.
+///
+/// Both are found by search. Assumes that memory never falls when length or batch grows. A larger
+/// micro-batch makes the global batch grow where one sequence per rank would not find room in it.
+/// Lengths up to 2²⁷ tokens and batches up to 2²⁰ are tried.
+///
+/// ```
+/// use headroom::estimator::{Lengths, memory_by_kind};
+/// use headroom::planner::inverse;
+/// use headroom::scenario::codec::decode;
+/// use headroom::units::Bytes;
+///
+/// let job = decode("v2&m=llama3-8b&n=8").scenario.resolve().map_err(|problems| problems.len())?;
+/// let longest = inverse(&Lengths::of(&job)).longest_seq.expect("one token fits");
+/// let total = |tokens| memory_by_kind(&job.with_seq_length(tokens)).into_iter().sum::<Bytes>();
+/// let memory = job.cluster().accelerator.memory;
+/// assert!(total(longest) <= memory && memory < total(longest + 1));
+/// # Ok::<(), usize>(())
+/// ```
 pub fn inverse(lengths: &Lengths) -> Inverse {
     let job = lengths.job();
     let largest_batch = match lengths.requests() {

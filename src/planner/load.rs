@@ -62,12 +62,13 @@ pub struct UsersAnswer {
 }
 
 impl UserLoad {
-    /// True if all users find room at once.
+    /// Returns true if all users find room at once: requests on the fullest replica are no more
+    /// than it has room for.
     pub const fn carries(&self) -> bool {
         self.each <= self.room
     }
 
-    /// Users that all replicas together hold.
+    /// Returns how many users all replicas together hold: `room · replicas`.
     pub const fn holds(&self) -> u64 {
         self.room.saturating_mul(self.replicas)
     }
@@ -84,8 +85,8 @@ impl UserLoad {
 }
 
 impl UsersAnswer {
-    /// The load that figures are shown for: that on the job's own accelerators if they hold all
-    /// users, else that on the fewest that do.
+    /// Returns the load that figures are shown for: that on the job's own accelerators if they hold
+    /// all users, else that on the fewest that do.
     pub const fn shown(&self) -> &UserLoad {
         match &self.fewest {
             Some(fewest) if !self.own.carries() => fewest,
@@ -137,13 +138,16 @@ fn own_load(job: &Job) -> Option<UserLoad> {
     Some(UserLoad::of(job, &whole, users, (layout, gpus)))
 }
 
-/// The load that figures of a serving job are shown for: that of its users where some are stated,
-/// else its own; `None` when training.
+/// Returns the load that figures of a serving job are shown for: that of its users where some are
+/// stated, else its own; `None` when training.
 pub fn shown_load(job: &Job, users: Option<&UsersAnswer>) -> Option<UserLoad> {
     users.map(|users| *users.shown()).or_else(|| own_load(job))
 }
 
-/// The stated users on the job's own accelerators and on those of `fleet`; `None` when training and where none are stated.
+/// Returns the stated users on the job's own accelerators and on those of `fleet`: requests at
+/// once, room, seconds and price; `None` when training and where no users are stated.
+///
+/// `fleet` is [`fleet_of`](super::fleet_of) of the same job.
 pub fn users_answer(job: &Job, fleet: Option<&Fleet>) -> Option<UsersAnswer> {
     let Run::Serving(run) = job.run() else { return None };
     let fleet = fleet?;
@@ -153,8 +157,10 @@ pub fn users_answer(job: &Job, fleet: Option<&Fleet>) -> Option<UsersAnswer> {
     Some(UsersAnswer { own, fewest: fleet.runnable.map(of), arithmetic: fleet.arithmetic })
 }
 
-/// Requests of the whole context that the stated users send to the fullest replica, as far as they
-/// find room there, at least one; `None` when training and where no users are stated.
+/// Returns how many requests of the whole context the stated users send to the fullest replica, as
+/// far as they find room there, at least one; `None` when training and where no users are stated.
+///
+/// Formula: `min(⌈users / replicas⌉, room)`.
 pub fn requests_of_users(job: &Job) -> Option<u64> {
     let Run::Serving(run) = job.run() else { return None };
     let each = run.users?.div_ceil(job.layout().d());

@@ -3,12 +3,12 @@
 use crate::config::{Job, Run, Texts};
 use crate::estimator::{estimate, time};
 
-/// Factor by which a fine-tuning gets through more useful tokens in the same time when it packs its
-/// texts instead of padding them.
+/// Returns the factor by which a fine-tuning gets through more useful tokens in the same time when
+/// it packs its texts instead of padding them; above 1.
 ///
 /// `useful` is the job's own pace, useful tokens per second. The packed job is estimated and timed
-/// like any other; `None` where no text is padded, where the packed job breaks a rule, and where it
-/// needs more memory than there is.
+/// like any other. `None` where no text is padded, where packing wins nothing, where the packed job
+/// breaks a further rule, and where it needs more memory than the padded one.
 pub fn packing(job: &Job, useful: f64) -> Option<f64> {
     let texts = job.training()?.texts.filter(|texts| !texts.packed)?;
     let packed = job.with_run(|run| {

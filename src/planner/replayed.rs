@@ -32,7 +32,8 @@ pub struct Replayed {
     pub runnable: Option<Runnable>,
 }
 
-/// The answers of a training job; about thirty replays.
+/// Returns whether a training runs as PyTorch's allocator hands memory out, and how much larger it
+/// may become: bytes, tokens, sequences, accelerators. It takes about thirty replays.
 ///
 /// The allocator never holds less than the tensors take without any reserve, so sizes beyond that
 /// are not tried.
@@ -44,9 +45,11 @@ pub struct Replayed {
 /// ```
 /// # use headroom::planner::replayed;
 /// # use headroom::scenario::codec::decode;
-/// let job = decode("v2&m=llama3.2-1b&n=1&gpu=h100-80").scenario.resolve().map_err(|problems| problems.len())?;
+/// let job = decode("v2&m=llama3.2-1b&n=1&gpu=h100-80").scenario.resolve();
+/// let job = job.map_err(|problems| problems.len())?;
 /// let found = replayed(&job).map_err(|_| 0_usize)?;
-/// assert!(found.memory.fits && found.longest_seq.is_some_and(|tokens| tokens >= job.seq_length()));
+/// assert!(found.memory.fits);
+/// assert!(found.longest_seq.is_some_and(|tokens| tokens >= job.seq_length()));
 /// # Ok::<(), usize>(())
 /// ```
 pub fn replayed(job: &Job) -> Result<Replayed, NotReplayed> {

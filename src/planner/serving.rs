@@ -106,7 +106,24 @@ const BEST: [WeightFormat; 15] = [
 /// Distance of the 95th percentile from the mean of a normal distribution, in standard deviations.
 const P95: f64 = 1.645;
 
-/// The answers to a serving job, whose longest context and largest batch are known; `None` when training.
+/// Returns the answers to a serving job: the longest context in tokens, sequences at once,
+/// accelerators for the stated users, and the format of weights with the most bits that fits;
+/// `None` when training.
+///
+/// `inverse` is [`inverse`](super::inverse()) of the same job. A context beyond the model's own is
+/// cut to it.
+///
+/// ```
+/// use headroom::estimator::Lengths;
+/// use headroom::planner::{inverse, serving};
+/// use headroom::scenario::codec::decode;
+///
+/// let job = decode("v2&do=serve&m=llama3-8b&n=1&gpu=h100").scenario.resolve();
+/// let job = job.map_err(|problems| problems.len())?;
+/// let answers = serving(&job, &inverse(&Lengths::of(&job))).expect("a job that serves");
+/// assert!(answers.at_once.is_some_and(|largest| largest.value >= 1));
+/// # Ok::<(), usize>(())
+/// ```
 pub fn serving(job: &Job, inverse: &Inverse) -> Option<Serving> {
     let Run::Serving(run) = job.run() else { return None };
     Some(of_run(job, run, inverse))
@@ -154,7 +171,12 @@ fn of_mix(job: &Job, mix: LengthMix, count: u64) -> Job {
     })
 }
 
-/// Sequences of such lengths that find room at once.
+/// Returns how many sequences of such lengths find room at once, in all but 5 of 100 moments;
+/// `None` when training, and where not even one finds room.
+///
+/// Symbols: `n` sequences, `m` mean and `q` 95th percentile of their lengths in tokens. Each
+/// sequence counts with `m + (q − m) / √n` tokens. Assumes that lengths are independent of each
+/// other, so that their sum is nearly normal, and that every sequence has its final length.
 pub fn at_lengths(job: &Job, mix: LengthMix) -> Option<u64> {
     let served = Requests::of(job)?;
     largest(LARGEST, |count| room_of(&served, &of_mix(job, mix, count)))
@@ -216,13 +238,15 @@ const fn instances(layout: ParallelLayout, users_each: u64, users: u64, node: u6
     Instances { gpus, count, layout, users_each }
 }
 
-/// Layouts that were tried for the stated users, in order; empty when training and where none are stated.
+/// Returns the layouts of one replica that were tried for the stated users, in order, each with the
+/// replicas it takes or the obstacle; empty when training and where no users are stated.
 pub fn replicas_tried(job: &Job) -> Vec<TriedReplica> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
     run.users.map(|users| tried_replicas(job, run, users)).unwrap_or_default()
 }
 
-/// The fleet of the stated users; `None` when training and where none are stated.
+/// Returns the accelerators that the stated users need, by division and in whole replicas of whole
+/// nodes; `None` when training and where no users are stated.
 pub fn fleet_of(job: &Job) -> Option<Fleet> {
     let Run::Serving(run) = job.run() else { return None };
     Some(fleet(job, run, run.users?))
@@ -237,7 +261,8 @@ fn fleet(job: &Job, run: &ServingRun, users: u64) -> Fleet {
     Fleet { users, arithmetic: arithmetic(&all), runnable: best }
 }
 
-/// The job with all stated users on one replica, which the division deals out; `None` when training and where none are stated.
+/// Returns the job with all stated users on one replica, which the division deals out; `None` when
+/// training and where no users are stated.
 pub fn all_users(job: &Job) -> Option<Job> {
     let Run::Serving(run) = job.run() else { return None };
     Some(all_at_once(job, run, run.users?))
@@ -250,8 +275,11 @@ fn all_at_once(job: &Job, run: &ServingRun, users: u64) -> Job {
     }
 }
 
-/// Single changes of a format with which more sequences of the whole context find room than now; none when training. `inverse` is that of
-/// the job.
+/// Returns single changes of a format with which more sequences of the whole context find room than
+/// now, each with that number; empty when training.
+///
+/// `inverse` is [`inverse`](super::inverse()) of the job. Formats are those that the job's engine
+/// loads.
 pub fn more_requests(job: &Job, inverse: &Inverse) -> Vec<More> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
     let now = inverse.largest_batch.unwrap_or(0);
@@ -321,7 +349,11 @@ fn drawn(run: &ServingRun, pace: Option<&Pace>, largest_batch: Option<u64>, poin
     numbers(last, run.concurrent_sequences, largest_batch, points)
 }
 
-/// Memory against sequences at once; empty when training. `largest_batch` is [`Inverse::largest_batch`] of the same job.
+/// Returns memory by kind against sequences at once, bytes on the most loaded accelerator; empty
+/// when training.
+///
+/// The numbers of sequences rise by equal ratios. `largest_batch` is [`Inverse::largest_batch`] of
+/// the same job; it and the present number are among them.
 pub fn curve_requests(job: &Job, largest_batch: Option<u64>, points: usize) -> Vec<RequestsPoint> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
     let Some(served) = Requests::of(job) else { return Vec::new() };
@@ -329,8 +361,11 @@ pub fn curve_requests(job: &Job, largest_batch: Option<u64>, points: usize) -> V
     drawn(run, Pace::of(job).as_ref(), largest_batch, points).into_iter().map(point).collect()
 }
 
-/// Pace against sequences at once at full context, at the numbers of [`curve_requests`]; empty when
-/// training and where rates are unknown. `largest_batch` is [`Inverse::largest_batch`] of the job.
+/// Returns seconds per step and tokens per second against sequences at once at full context, at the
+/// numbers of [`curve_requests`]; empty when training and where rates are unknown.
+///
+/// Symbols: `B` sequences, `T` seconds of a step. Formulas: `B / T` tokens per second of the
+/// instance, `1 / T` of one sequence. `largest_batch` is [`Inverse::largest_batch`] of the job.
 pub fn curve_batch(job: &Job, largest_batch: Option<u64>, points: usize) -> Vec<BatchPoint> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
     let Some(pace) = Pace::of(job) else { return Vec::new() };

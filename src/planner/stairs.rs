@@ -33,12 +33,13 @@ impl Climb {
         Self { search: Search::new(job, Space::layouts(job, counts)), capacity: job.cluster().accelerator.memory }
     }
 
-    /// Looks at `budget` layouts or a few more; true once no layout is left.
+    /// Looks at `budget` layouts or a few more; returns true once no layout is left.
     pub fn step(&mut self, budget: u64) -> bool {
         self.search.step(budget).finished
     }
 
-    /// The layouts found so far: all of them once no layout is left to look at.
+    /// Returns the layouts found so far, the leanest at each number of accelerators: all of them
+    /// once no layout is left to look at.
     pub fn stairs(&self) -> Vec<Stair> {
         self.search.answer().counts.iter().filter_map(|count| self.stair(count)).collect()
     }

@@ -30,7 +30,8 @@ enum Known {
 }
 
 impl Lengths {
-    /// Gets ready for questions about a job.
+    /// Makes ready for questions about a job: memory at many lengths, for which each part is worked
+    /// out once.
     pub fn of(job: &Job) -> Self {
         let known = match Requests::of(job) {
             Some(served) => Known::Served(served),
@@ -39,12 +40,12 @@ impl Lengths {
         Self { job: job.clone(), known }
     }
 
-    /// The job, at its own length.
+    /// Returns the job at its own length.
     pub const fn job(&self) -> &Job {
         &self.job
     }
 
-    /// Memory with other numbers of sequences; `None` when training.
+    /// Returns memory with other numbers of sequences at once; `None` when training.
     pub const fn requests(&self) -> Option<&Requests> {
         match &self.known {
             Known::Served(served) => Some(served),
@@ -52,7 +53,7 @@ impl Lengths {
         }
     }
 
-    /// Lengths that are multiples of this are told most quickly.
+    /// Returns a step in tokens: lengths that are multiples of it are answered most quickly.
     pub const fn grid(&self) -> u64 {
         match &self.known {
             Known::Trained(trained) => trained.beyond.grid.step,
@@ -60,7 +61,8 @@ impl Lengths {
         }
     }
 
-    /// Memory by kind at that length, in the order of [`MemoryKind::ALL`](crate::estimator::MemoryKind::ALL).
+    /// Returns memory at the peak by kind at that length in tokens, bytes, in the order of
+    /// [`MemoryKind::ALL`](crate::estimator::MemoryKind::ALL).
     pub fn memory(&self, length: u64) -> Kinds {
         let known = match &self.known {
             Known::Trained(trained) => trained.memory(&self.job, length),

@@ -24,7 +24,8 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Counts the weights of a job; `None` when training.
+    /// Counts the weights of a serving job, which stay as they are with any number of requests;
+    /// `None` when training.
     pub fn of(job: &Job) -> Option<Self> {
         let Run::Serving(_) = job.run() else { return None };
         let with = ops::lowering(job);
@@ -40,8 +41,10 @@ impl Requests {
         Some(Self { stages: stage::stages(job).into_iter().map(weights).collect(), step: is_confirmed.then_some(step) })
     }
 
-    /// Memory by kind of a job with the same model, layout and format of weights, in the order of
+    /// Returns memory at the peak by kind, bytes, in the order of
     /// [`MemoryKind::ALL`](crate::estimator::MemoryKind::ALL).
+    ///
+    /// `job` must have the model, the layout and the format of weights of the job that was counted.
     pub fn memory(&self, job: &Job) -> [Bytes; 7] {
         let with = ops::lowering(job);
         let known = self.step.as_ref().map(|step| step.at(&with.lengths()));

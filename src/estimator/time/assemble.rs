@@ -31,8 +31,11 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The waiting time of [`Pipeline::bubble`], where forward, backward for inputs and backward
-    /// for weights take equally long, because their matrix products are equally large.
+    /// Returns the waiting time of [`Pipeline::bubble`] as a share of what one micro-batch takes on
+    /// all other stages.
+    ///
+    /// Assumes that forward, backward for inputs and backward for weights take equally long,
+    /// because their matrix products are equally large.
     pub fn of(pipeline: &Pipeline) -> Self {
         let alike = PassTimes::new(1.0, 1.0, 1.0);
         let chunks = to_f64(pipeline.chunks);
@@ -40,7 +43,8 @@ impl Schedule {
         Self { wait: if others > 0.0 { pipeline.bubble(&alike) / others } else { 0.0 }, chunks }
     }
 
-    /// Seconds a stage waits in a step: `others` is what one micro-batch takes on all other stages.
+    /// Returns the seconds that a stage waits in a step, `others · wait`; `others` is what one
+    /// micro-batch takes on all other stages, seconds.
     pub const fn bubble(self, others: f64) -> f64 {
         others * self.wait
     }
@@ -146,12 +150,12 @@ pub struct StepTime {
 }
 
 impl StepTime {
-    /// Seconds of the whole step.
+    /// Returns the seconds of the whole step: the sum of all terms.
     pub const fn total(&self) -> f64 {
         self.work.total() + self.recompute + self.bubble + self.pipeline + self.gradients + self.weights + self.optimizer
     }
 
-    /// Seconds of one term.
+    /// Returns the seconds of one term.
     pub const fn of(&self, term: Term) -> f64 {
         match term {
             Term::Products => self.work.products,
@@ -169,14 +173,18 @@ impl StepTime {
         }
     }
 
-    /// The step of a layout: some hundred floating-point operations.
+    /// Returns the step of a layout by term, seconds on the stage that works longest, from the
+    /// times of single layers.
+    ///
+    /// It costs some hundred floating-point operations, so that a search can ask for each layout.
     pub fn assemble(times: &BlockTimes, spread: &Spread) -> Self {
         let (mut step, _, load) = Self::around((&times.briefs(), &times.fixed), spread);
         step.work = step.work.plus(&work(times, load).times(spread.micro_batches));
         step
     }
 
-    /// Seconds of the step alone, for searches: what [`assemble`](Self::assemble) adds up to, without its terms.
+    /// Returns the seconds of the step alone, for searches: the sum of
+    /// [`assemble`](Self::assemble), without its terms.
     pub fn seconds(times: &BlockTimes, spread: &Spread) -> f64 {
         Self::seconds_of(&times.briefs(), &times.fixed, spread)
     }

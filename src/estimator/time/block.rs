@@ -28,12 +28,12 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// Seconds of all parts together.
+    /// Returns the seconds of all parts together.
     pub const fn total(&self) -> f64 {
         self.products + self.attention + self.streams + self.tensor + self.context + self.experts
     }
 
-    /// Both one after the other.
+    /// Returns both phases one after the other, seconds by part.
     #[must_use]
     pub const fn plus(&self, other: &Self) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl Phase {
         }
     }
 
-    /// So many times that.
+    /// Returns the phase `factor` times, seconds by part.
     #[must_use]
     pub const fn times(&self, factor: f64) -> Self {
         Self {
@@ -76,7 +76,7 @@ pub struct BlockTime {
 }
 
 impl BlockTime {
-    /// Forward, backward and recomputation together, seconds.
+    /// Returns the seconds of forward, backward and recomputation together.
     pub const fn total(&self) -> f64 {
         self.forward.total() + self.backward.total() + self.recompute.total()
     }
@@ -178,14 +178,18 @@ pub(super) struct Costs {
 /// recomputation, all ways of which come from one list.
 pub type BlockKey = (u64, u64, u64, u64, u64, bool);
 
-/// The key of a job.
+/// Returns the key of a training job: degrees `(t, cp, ep, etp)`, micro-batch in sequences, and
+/// sequence parallelism; `None` when serving.
 pub fn key(job: &Job) -> Option<BlockKey> {
     let layout = job.training().map(|_| job.layout())?;
     Some((layout.t(), layout.cp(), layout.ep(), layout.etp(), job.micro_batch_size(), layout.sequence_parallel))
 }
 
-/// Times of single layers; `None` when serving, where the accelerator's peak or memory bandwidth is unknown, and for models of which a
-/// part has another length than the text: an encoder beside its decoder, and a tower that sees images.
+/// Returns the seconds that single layers, the embedding and the head take for one micro-batch.
+///
+/// `None` when serving, where the accelerator's peak or memory bandwidth is unknown, and for models
+/// of which a part has another length than the text: an encoder beside its decoder, and a tower
+/// that sees images.
 pub fn block_times(job: &Job) -> Option<BlockTimes> {
     if super::timing::other_lengths(job).is_some() {
         return None;

@@ -24,7 +24,12 @@ pub struct Cost {
 /// Share of its board power that a waiting accelerator draws: an assumption, as `nvidia-smi` shows idle A100 and H100.
 pub const IDLE_SHARE: f64 = 0.14;
 
-/// The cost of a job's whole training at so many seconds a step, without energy; `None` when serving.
+/// Returns the cost of a job's whole training at so many seconds a step, without energy; `None`
+/// when serving.
+///
+/// Formula: `steps = training tokens / useful tokens per step`, `GPU-hours = steps · seconds per
+/// step / 3600 · GPUs`, `price = GPU-hours · price per hour`. Assumes that nothing interrupts the
+/// training.
 pub fn at_pace(job: &Job, step: Seconds) -> Option<Cost> {
     let run = job.training()?;
     let steps = run.training_tokens / run.useful_tokens_per_step();
@@ -34,10 +39,12 @@ pub fn at_pace(job: &Job, step: Seconds) -> Option<Cost> {
     Some(Cost { steps, seconds, gpu_hours, price, energy_kwh: None, co2_kg: None })
 }
 
-/// The cost of a job's whole training; `None` when serving.
+/// Returns the cost of a job's whole training: steps, seconds, GPU-hours, price, kWh and kilograms
+/// of CO₂; `None` when serving.
 ///
-/// Power: idle draw, and the rest of the board's power in the share of time in which the accelerator computes. Cooling, hosts and
-/// network are not counted.
+/// Energy: `GPU-hours · board power · (i + (1 − i) u)`, where `i` is [`IDLE_SHARE`] and `u` the
+/// share of the step in which the accelerator computes. Emissions: energy times the grid's grams of
+/// CO₂ per kWh. Cooling, hosts and network are not counted.
 pub fn cost(job: &Job, step: &Step) -> Option<Cost> {
     let whole = at_pace(job, step.seconds)?;
     let cluster = job.cluster();

@@ -71,9 +71,28 @@ pub struct Step {
     pub flops_per_second: f64,
 }
 
-/// The step of a training job; `None` when serving, and where the accelerator's peak or memory bandwidth is unknown.
+/// Returns the time of one optimizer step of a training job, term by term in seconds, with MFU and
+/// tokens per second.
 ///
-/// Assumes that micro-batches are alike, that the slowest stage sets the pace, and that no rank waits for data or the processor.
+/// Symbols: `T` seconds of the step, `F` model FLOPs of the step, `N` ranks, `P` FLOPs per second
+/// of one accelerator at its 16-bit peak. Formulas: `MFU = F / (T · N · P)`, tokens per second `=
+/// seq_length · global_batch_size / T`.
+///
+/// Assumes that micro-batches are alike, that the slowest stage sets the pace, and that no rank
+/// waits for data or the processor. `None` when serving, and where the accelerator's peak or memory
+/// bandwidth is unknown.
+///
+/// ```
+/// use headroom::estimator::time::step;
+/// use headroom::scenario::codec::decode;
+///
+/// let job = decode("v2&m=llama3-8b&n=8&gpu=h100").scenario.resolve();
+/// let step = job.map(|job| step(&job)).map_err(|problems| problems.len())?.expect("known rates");
+/// let terms: f64 = step.lines.iter().map(|line| line.seconds.0).sum();
+/// assert!((terms - step.seconds.0).abs() < 1e-9 * terms);
+/// assert!(step.mfu > 0.0 && step.mfu <= step.hfu && step.hfu < 1.0);
+/// # Ok::<(), usize>(())
+/// ```
 pub fn step(job: &Job) -> Option<Step> {
     let list = ops::lower(&ops::lowering(job));
     step_with(job, &super::compute::compute(job, &list)?)
@@ -107,7 +126,8 @@ fn step_with(job: &Job, compute: &Compute) -> Option<Step> {
     })
 }
 
-/// The numbers of a training job's layout; `None` when serving.
+/// Returns the numbers of a training job's layout from which [`StepTime::assemble`] puts a step
+/// together; `None` when serving.
 pub fn spread(job: &Job) -> Option<Spread> {
     Some(spread_with(job, stage_loads(job)?))
 }

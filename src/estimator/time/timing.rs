@@ -38,7 +38,21 @@ pub enum Unknown {
     Counted,
 }
 
-/// The time of a job, of which the estimate is known; what is missing where it cannot be told.
+/// Returns how long a job takes, in seconds and money, or the figure that is missing where this
+/// cannot be told.
+///
+/// `estimate` must be the job's own, because its FLOPs are used.
+///
+/// ```
+/// use headroom::estimator::estimate;
+/// use headroom::estimator::time::{Timing, timing};
+/// use headroom::scenario::codec::decode;
+///
+/// let job = decode("v2&m=llama3-8b&n=8&gpu=h100").scenario.resolve();
+/// let job = job.map_err(|problems| problems.len())?;
+/// assert!(matches!(timing(&job, &estimate(&job)), Timing::Training { .. }));
+/// # Ok::<(), usize>(())
+/// ```
 pub fn timing(job: &Job, estimate: &Estimate) -> Timing {
     let training = || {
         let step = step_with(job, estimate.compute.as_ref()?)?;

@@ -51,14 +51,17 @@ impl AskedTensor {
     }
 }
 
-/// Every tensor that the most loaded rank asks the allocator for in one training step, parameters and optimizer states included, those
-/// that look the same once.
+/// Returns every tensor that the most loaded rank asks the allocator for in one training step,
+/// bytes each; parameters and optimizer states are included, and tensors that look the same stand
+/// once.
 ///
-/// A step that is played operator by operator gives each tensor its moments. Of Megatron-LM's step the tensors are known, but not the
-/// moments; when serving, this is empty, because servers ask for whole buffers.
+/// A step that is played operator by operator gives each tensor its moments. Of Megatron-LM's step
+/// the tensors are known, but not the moments; when serving, this is empty, because servers ask for
+/// whole buffers.
 ///
-/// Assumes that optimizer states and the temporaries of the optimizer's step are asked for parameter by parameter, as `torch.optim`'s
-/// `foreach` does (`torch/optim/_multi_tensor`), except where ranks deal states out as one flat vector.
+/// Assumes that optimizer states and the temporaries of the optimizer's step are asked for
+/// parameter by parameter, as `torch.optim`'s `foreach` does (`torch/optim/_multi_tensor`), except
+/// where ranks deal states out as one flat vector.
 pub fn asked_tensors(job: &Job) -> Vec<AskedTensor> {
     if let Some(run) = played_run(job) {
         return of_played(job, run);

@@ -52,7 +52,8 @@ pub struct Event {
     pub bytes: i128,
 }
 
-/// Everything that one training step of a job takes and frees on one rank, in order and block by block.
+/// Returns everything that one training step of a job takes (positive bytes) and frees (negative
+/// bytes) on one rank, in order and block by block.
 ///
 /// Empty when serving, and for kernels whose step is not played operator by operator.
 pub fn events(job: &Job) -> Vec<Event> {

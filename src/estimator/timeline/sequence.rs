@@ -69,8 +69,9 @@ pub struct Sequence {
     pub evaluation: Vec<TensorEvent>,
 }
 
-/// The sequence of the most loaded stage of a training on one rank; `None` when serving, and for kernels whose step is not played operator
-/// by operator.
+/// Returns the order in which a training on one rank takes and frees its tensors, part by part, on
+/// the most loaded stage; `None` when serving, and for kernels whose step is not played operator by
+/// operator.
 pub fn sequence(job: &Job) -> Option<Sequence> {
     let run = job.training().filter(|run| is_played(run))?;
     let plan = Plan::of_every_tensor(job, run, stage::only(job));

@@ -60,13 +60,15 @@ impl Timeline {
         self
     }
 
-    /// Memory by kind when the optimizer steps.
+    /// Returns memory by kind when the optimizer steps, bytes, in the order of [`MemoryKind::ALL`];
+    /// `None` for a timeline without such a step.
     #[must_use]
     pub fn at_step(&self) -> Option<[Bytes; 7]> {
         self.stretches.iter().find(|stretch| stretch.phase == Phase::Step).map(|stretch| stretch.start)
     }
 
-    /// The first step of a training: optimizer states do not exist until its end.
+    /// Returns the first step of a training, in which optimizer states take no memory during
+    /// forward and backward, because they do not exist until its end.
     #[must_use]
     pub fn first_step(&self) -> Self {
         let mut first = self.clone();

@@ -109,34 +109,36 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Layouts looked at.
+    /// Returns the number of layouts looked at.
     pub fn considered(&self) -> u64 {
         self.counts.iter().map(|count| count.considered).sum()
     }
 
-    /// Layouts that break no rule.
+    /// Returns the number of layouts that break no rule.
     pub fn legal(&self) -> u64 {
         self.counts.iter().map(|count| count.legal).sum()
     }
 
-    /// Layouts that fit.
+    /// Returns the number of layouts that break no rule and fit.
     pub fn fitting(&self) -> u64 {
         self.counts.iter().map(|count| count.fitting).sum()
     }
 
-    /// The smallest number of accelerators on which a layout fits, with its leanest layout.
+    /// Returns the leanest layout at the smallest number of accelerators on which any fits; `None`
+    /// where none does.
     pub fn smallest(&self) -> Option<&Found> {
         self.counts.iter().find_map(|count| count.leanest.as_ref())
     }
 
-    /// The cheapest layout of all.
+    /// Returns the cheapest layout of all, by the price of the whole training; `None` where none
+    /// fits.
     pub fn cheapest(&self) -> Option<&Found> {
         let priced = self.counts.iter().filter_map(|count| count.fastest.as_ref()).filter(|found| found.cost.is_some());
         priced.min_by(|a, b| a.cost.unwrap_or(0.0).total_cmp(&b.cost.unwrap_or(0.0)))
     }
 
-    /// The Pareto front over accelerators, days and price, by number of accelerators: for each of
-    /// these layouts, no other is at least as good in all three and better in one.
+    /// Returns the Pareto front over accelerators, days and price, by number of accelerators: for
+    /// each of these layouts, no other is at least as good in all three and better in one.
     ///
     /// At one number of accelerators price and days fall together, so only its fastest layout can
     /// be on the front.
@@ -154,8 +156,10 @@ impl Answer {
         front
     }
 
-    /// One to three sentences: the smallest number of accelerators that can run the job and why
-    /// fewer cannot, or why nothing was found.
+    /// Returns one to three sentences: the smallest number of accelerators that can run the job and
+    /// why fewer cannot, or why nothing was found.
+    ///
+    /// `capacity` is the memory of one accelerator; amounts are written in `unit`.
     pub fn words(&self, capacity: Bytes, unit: MemoryUnit) -> String {
         if let Some(refused) = &self.refused {
             return refused.clone();

@@ -76,7 +76,10 @@ enum Outcome {
 }
 
 impl Search {
-    /// Starts a search; in a space with nothing to search it has its answer at once.
+    /// Starts a search of a training job's layouts; in a space with nothing to search it has its
+    /// answer at once.
+    ///
+    /// Nothing is looked at before the first [`Self::step`], so that a page can go on in between.
     pub fn new(job: &Job, space: Space) -> Self {
         let refused = refuse(job, &space);
         Self {
@@ -95,7 +98,9 @@ impl Search {
     }
 
     /// Asks about a layout by name: its outcome, and its rank among those of its number of
-    /// accelerators. To be called before the first [`Self::step`].
+    /// accelerators.
+    ///
+    /// To be called before the first [`Self::step`].
     pub fn watch(&mut self, choice: &Choice) {
         let outcome = match self.look(choice) {
             Outcome::Fits(found) => Ok(found),
@@ -107,7 +112,8 @@ impl Search {
         self.watched.push(Watched { choice: *choice, outcome, faster: 0, leaner: 0 });
     }
 
-    /// Looks at `budget` layouts or a few more: it goes through whole parts, at least one.
+    /// Looks at `budget` layouts or a few more, and returns how far the search is: it goes through
+    /// whole parts, at least one.
     pub fn step(&mut self, budget: u64) -> Progress {
         let until = self.considered.saturating_add(budget.max(1));
         while !self.finished && self.considered < until {
@@ -122,7 +128,22 @@ impl Search {
         self.progress()
     }
 
-    /// Carries on to the end.
+    /// Carries on to the end and returns the answer: memory in bytes and time in seconds of the
+    /// best layouts at each number of accelerators.
+    ///
+    /// Every legal layout of the space is looked at or ruled out by a lower bound, none is sampled.
+    ///
+    /// ```
+    /// use headroom::planner::search::{Search, Space};
+    /// use headroom::scenario::codec::decode;
+    ///
+    /// let job = decode("v2&m=llama3.2-1b&n=2&gpu=h100-80").scenario.resolve();
+    /// let job = job.map_err(|problems| problems.len())?;
+    /// let answer = Search::new(&job, Space::layouts(&job, &[1, 2])).finish();
+    /// assert!(answer.finished && answer.fitting() <= answer.legal());
+    /// assert!(answer.legal() <= answer.considered());
+    /// # Ok::<(), usize>(())
+    /// ```
     pub fn finish(&mut self) -> Answer {
         while !self.step(u64::MAX).finished {}
         self.answer()
@@ -137,7 +158,7 @@ impl Search {
         }
     }
 
-    /// The answer as far as the search has gone.
+    /// Returns the answer as far as the search has gone.
     pub fn answer(&self) -> Answer {
         let broken = self.broken.iter().map(|(rule, count, example)| {
             let reason = Reason::Rule(rule.clone());
@@ -156,7 +177,7 @@ impl Search {
         }
     }
 
-    /// True if no layout is left to look at.
+    /// Returns true if no layout is left to look at.
     pub const fn is_finished(&self) -> bool {
         self.finished
     }

@@ -43,7 +43,7 @@ impl Degree {
         Self::Chunks,
     ];
 
-    /// Its name, in Megatron-LM's words.
+    /// Returns its name in Megatron-LM's words.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tensor => "tensor-parallel",
@@ -57,7 +57,7 @@ impl Degree {
         }
     }
 
-    /// The value in a choice.
+    /// Returns its value in a choice.
     pub const fn of(self, choice: &Choice) -> u64 {
         let layout = &choice.layout;
         match self {
@@ -111,8 +111,9 @@ impl Edit {
         Self { name, sets: Sets::By(apply) }
     }
 
-    /// Makes the edit in `choice`; `false` where that gives no layout of its own. The result may
-    /// depend only on the job and the first four degrees.
+    /// Makes the edit in `choice`; returns false where that gives no layout of its own.
+    ///
+    /// The result may depend only on the job and the first four degrees.
     pub fn apply(&self, job: &Job, choice: &mut Choice) -> bool {
         match self.sets {
             Sets::Sharding(sharding) => shard(choice, sharding),
@@ -237,24 +238,27 @@ impl Axis {
         Self { name, edits: edits.to_vec(), lifts_rules: false }
     }
 
-    /// Pipeline schedules; one forward, one backward is interleaved where stages have several chunks.
+    /// Returns the choice of pipeline schedules; one forward, one backward is interleaved where
+    /// stages have several chunks.
     pub fn schedules() -> Self {
         Self { lifts_rules: true, ..Self::of("schedule", &SCHEDULES) }
     }
 
-    /// Tensors that wait in host memory.
+    /// Returns the choice of tensors that wait in host memory.
     pub fn offloads() -> Self {
         Self::of("in host memory", &OFFLOADS)
     }
 
-    /// Groups of data-parallel ranks that each hold a whole copy of all that is shared out.
+    /// Returns the choice of groups of data-parallel ranks that each hold a whole copy of all that
+    /// is shared out.
     pub fn replicas() -> Self {
         Self::of("sharding groups", &REPLICAS)
     }
 }
 
 impl Space {
-    /// Every layout of a training job on these numbers of accelerators.
+    /// Returns the space of every layout of a training job on these numbers of accelerators:
+    /// degrees, micro-batch, recomputation and sharding.
     pub fn at(job: &Job, counts: &[u64]) -> Self {
         let mut counts = counts.to_vec();
         counts.sort_unstable();
@@ -274,8 +278,8 @@ impl Space {
         space
     }
 
-    /// Every layout of the run with its own micro-batch and recomputation, on these numbers of
-    /// accelerators.
+    /// Returns the space of every layout of the run with its own micro-batch and recomputation, on
+    /// these numbers of accelerators.
     pub fn layouts(job: &Job, counts: &[u64]) -> Self {
         let mut space = Self::at(job, counts);
         let Some(run) = job.training() else { return space };
@@ -292,7 +296,8 @@ impl Space {
         space
     }
 
-    /// Every layout on as few accelerators as can run the job: any number within a node, whole nodes beyond, up to `most`.
+    /// Returns the space of every layout on as few accelerators as can run the job: any number
+    /// within a node, whole nodes beyond, up to `most`.
     pub fn smallest(job: &Job, most: u64) -> Self {
         let node = job.cluster().accelerator.accelerators_per_node.max(1);
         let most = most.min(MOST_GPUS.saturating_add(1));
@@ -301,7 +306,7 @@ impl Space {
         Self { ends_with_first: true, ..Self::at(job, &within.chain(beyond).collect::<Vec<_>>()) }
     }
 
-    /// This space with one more choice, the last but for sharding.
+    /// Returns this space with one more choice, the last but for sharding.
     #[must_use]
     pub fn with(mut self, axis: Axis) -> Self {
         let last = self.axes.len().saturating_sub(1);
@@ -316,7 +321,7 @@ impl Space {
         }
     }
 
-    /// The space in words.
+    /// Returns the space in words.
     pub fn describe(&self) -> String {
         let mut text = match self.counts.as_slice() {
             [] => "no GPUs".to_owned(),

@@ -57,7 +57,7 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Seconds of all messages.
+    /// Returns the seconds of all messages.
     pub const fn total(&self) -> f64 {
         self.sums.0 + self.experts.0 + self.stages.0
     }
@@ -68,18 +68,36 @@ pub(crate) fn gpu_hours_per_million(gpus: f64, tokens_per_second: f64) -> f64 {
     gpus * 1e6 / tokens_per_second / 3600.0
 }
 
-/// The times of a serving job; `None` when training, and where peak or memory bandwidth are unknown.
+/// Returns the times of a serving job with as many sequences at once as it states: seconds to the
+/// first token, seconds per token, tokens per second, price and energy per million tokens.
 ///
-/// Each kernel of a step reads or multiplies ([`crate::hardware::kernels`]): products with weights (the head's and the blocks'; of routed
-/// experts those that some token takes), attention against every cached key and value, or over the causal half of a prompt, what only
-/// streams, and sums over tensor ranks, from measurements of single operations. The engine adds what its processor does around a step
-/// ([`crate::engines::Steps`]). Assumes that pipeline stages follow each other and that no request waits.
+/// Each kernel of a step reads or multiplies ([`crate::hardware::kernels`]): products with weights
+/// (the head's and the blocks'; of routed experts those that some token takes), attention against
+/// every cached key and value, or over the causal half of a prompt, operations that only stream,
+/// and sums over tensor ranks, from measurements of single operations. The engine adds what its
+/// processor does around a step ([`crate::engines::Steps`]). Symbols: `B` sequences at once, `T`
+/// seconds of a step of decoding, `N` accelerators of an instance. Formulas: tokens per second `= B
+/// / T`, GPU-hours per million tokens `= N · 10⁶ · T / (3600 B)`.
+///
+/// Assumes that pipeline stages follow each other and that no request waits. `None` when training,
+/// and where peak or memory bandwidth are unknown.
+///
+/// ```
+/// use headroom::estimator::time::serving;
+/// use headroom::scenario::codec::decode;
+///
+/// let job = decode("v2&do=serve&m=llama3-8b&n=1&gpu=h100").scenario.resolve();
+/// let times = job.map(|job| serving(&job)).map_err(|problems| problems.len())?.expect("rates");
+/// assert!(times.decode.0 > 0.0 && times.first_token > times.decode);
+/// # Ok::<(), usize>(())
+/// ```
 pub fn serving(job: &Job) -> Option<ServingTime> {
     let Run::Serving(run) = job.run() else { return None };
     Some(Pace::of(job)?.time(run.concurrent_sequences))
 }
 
-/// Memory that one sequence adds to a cache, on one tensor rank of all stages together.
+/// Returns the bytes that one sequence adds to a cache, on one tensor rank of all stages together;
+/// `None` when training.
 pub fn cache_per_sequence(job: &Job) -> Option<Bytes> {
     let Run::Serving(run) = job.run() else { return None };
     Some(served::cached(job, run).0)

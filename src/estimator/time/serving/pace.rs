@@ -84,7 +84,9 @@ pub(super) struct Batch {
 }
 
 impl Pace {
-    /// The pace of a serving job; `None` when training, and where peak or memory bandwidth are unknown.
+    /// Makes ready for questions about a serving job's pace; `None` when training, where peak or
+    /// memory bandwidth are unknown, and for models of which a part has another length than the
+    /// text.
     pub fn of(job: &Job) -> Option<Self> {
         let Run::Serving(run) = job.run() else { return None };
         if other_lengths(job).is_some() {
@@ -97,7 +99,7 @@ impl Pace {
         Some(Self { work: StepWork::of(job, run)?, cache: Cache::of(job, run), sum, links, steps, job: job.clone() })
     }
 
-    /// The job.
+    /// Returns the job.
     pub const fn job(&self) -> &Job {
         &self.job
     }
@@ -177,12 +179,14 @@ impl Pace {
         self.step(&Batch { prompt: tokens, pairs: self.pairs(from, to), end: to, first, ..Batch::default() })
     }
 
-    /// Seconds to read a prompt of so many tokens, a chunk at a time, until its first token is there.
+    /// Returns the seconds to read a prompt of so many tokens, a chunk at a time, until its first
+    /// token is there.
     pub fn prefill(&self, tokens: u64) -> Seconds {
         self.prefill_batch(1, tokens)
     }
 
-    /// Seconds to read so many prompts of so many tokens that arrive together, one chunk of all of them after the other.
+    /// Returns the seconds to read `sequences` prompts of `tokens` tokens each that arrive
+    /// together, one chunk of all of them after the other, until all have their first token.
     pub fn prefill_batch(&self, sequences: u64, tokens: u64) -> Seconds {
         let Run::Serving(run) = self.job.run() else { return Seconds(0.0) };
         let (count, each) = (to_f64(sequences.max(1)), to_f64(tokens));
@@ -209,18 +213,21 @@ impl Pace {
         if self.steps.overlaps { ran.max(host) } else { ran + host }
     }
 
-    /// Seconds of a step in which each of so many sequences at full context gets one token.
+    /// Returns the seconds of a step in which each of so many sequences at full context gets one
+    /// token.
     pub fn decode(&self, sequences: u64) -> Seconds {
         self.decode_at(sequences, to_f64(self.job.seq_length()))
     }
 
-    /// Seconds of a step in which each of so many sequences, which hold so many tokens on average, gets one token.
+    /// Returns the seconds of a step in which each of `sequences` sequences, which hold `tokens`
+    /// tokens on average, gets one token.
     pub fn decode_at(&self, sequences: u64, tokens: f64) -> Seconds {
         let decodes = to_f64(sequences);
         Seconds(self.step(&Batch { decodes, held: decodes * tokens, ..Batch::default() }))
     }
 
-    /// The part that holds up a step with so many sequences.
+    /// Returns the part that holds up a step of decoding with so many sequences at full context:
+    /// compute where products take longer than weights and cache are read, else memory.
     pub fn bound(&self, sequences: u64) -> Bound {
         let sequences = to_f64(sequences);
         let (weights, products) = self.work.apart(sequences, sequences);
@@ -229,7 +236,9 @@ impl Pace {
         if products > weights + self.work.reading(cache) { Bound::Compute } else { Bound::Memory }
     }
 
-    /// Sequences from which on a step computes longer than it reads all weights.
+    /// Returns the number of sequences from which on a step computes longer than it reads all
+    /// weights: `⌈r / c⌉`, at least 1, where `r` is the seconds to read all weights and `c` those
+    /// of one sequence's products. `None` where products take no time.
     pub fn turns_at(&self) -> Option<u64> {
         let (read, _) = self.work.apart(f64::MAX, 1.0);
         let (_, products) = self.work.apart(1.0, 1.0);
@@ -237,7 +246,7 @@ impl Pace {
         turns.is_finite().then(|| ceil_u64(turns).max(1))
     }
 
-    /// All times with so many sequences at once.
+    /// Returns all times with so many sequences at once; see [`serving`](super::serving).
     pub fn time(&self, sequences: u64) -> ServingTime {
         let Run::Serving(run) = self.job.run() else { return self.at(sequences, 0, 0) };
         let chunk = run.prefill_chunk_size.min(run.context_length);

@@ -234,10 +234,12 @@ fn spread(values: &mut [f64]) -> [Seconds; 2] {
 }
 
 impl Pace {
-    /// How one instance serves that traffic; `None` when training.
+    /// Returns how one instance serves that traffic: seconds to first tokens and between tokens,
+    /// tokens per second; `None` when training.
     ///
-    /// Assumes that requests are taken in the order in which they come, and that none is put off once it has started.
-    /// Pipeline stages work on as many groups of requests at once, each of which sees the whole way through all stages.
+    /// Steps are simulated one after the other. Assumes that requests are taken in the order in
+    /// which they come, and that none is put off once it has started. Pipeline stages work on as
+    /// many groups of requests at once, each of which sees the whole way through all stages.
     pub fn serve(&self, traffic: &Traffic) -> Option<ServedTraffic> {
         let stages = self.job().layout().p();
         let part = |number: u64| number.div_ceil(stages);
