@@ -22,7 +22,7 @@ pub enum MemoryBasis {
 }
 
 impl MemoryBasis {
-    /// One phrase for people.
+    /// Returns the basis of an amount in one phrase for people.
     pub const fn text(self) -> &'static str {
         match self {
             Self::DriverReported => "as the driver reports it",
@@ -34,7 +34,7 @@ impl MemoryBasis {
         }
     }
 
-    /// True if the amount is an assumption rather than a figure that was read somewhere.
+    /// Returns true if the amount is an assumption rather than a figure that was read somewhere.
     pub const fn is_assumed(self) -> bool {
         matches!(self, Self::AssumedGibibytes | Self::MacosShareByRule)
     }
@@ -73,18 +73,19 @@ static ACCELERATORS: &[AcceleratorRow] = include!(concat!(env!("OUT_DIR"), "/acc
 static ALIASES: super::Aliases = include!(concat!(env!("OUT_DIR"), "/accelerator_aliases.rs"));
 
 impl AcceleratorRow {
-    /// Other names that find this row.
+    /// Returns other names that find this row.
     pub fn aliases(&self) -> &'static [&'static str] {
         super::aliases_of(ALIASES, self.id)
     }
 }
 
-/// All known accelerators, in the order they are listed.
+/// Returns all known accelerators, in the order they are listed: memory in bytes, rates as
+/// [`crate::config::Accelerator`] has them.
 pub fn accelerators() -> &'static [AcceleratorRow] {
     ACCELERATORS
 }
 
-/// The accelerator with that id or other name, in any case.
+/// Returns the accelerator with that id or other name, in any case; `None` where no row has it.
 ///
 /// ```
 /// let card = headroom::catalog::accelerator("H100").expect("a known accelerator");

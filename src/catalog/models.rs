@@ -49,18 +49,18 @@ pub(crate) fn keys_of(id: &str) -> Option<&'static str> {
 static ALIASES: super::Aliases = include!(concat!(env!("OUT_DIR"), "/model_aliases.rs"));
 
 impl ModelRow {
-    /// Other names that find this row, such as the Hugging Face repository.
+    /// Returns other names that find this row, such as the Hugging Face repository.
     pub fn aliases(&self) -> &'static [&'static str] {
         super::aliases_of(ALIASES, self.id)
     }
 }
 
-/// All known models, in the order they are listed.
+/// Returns all known models, in the order they are listed.
 pub fn models() -> &'static [ModelRow] {
     MODELS
 }
 
-/// The model with that id or other name, in any case.
+/// Returns the model with that id or other name, in any case; `None` where no row has it.
 ///
 /// ```
 /// let llama = headroom::catalog::model("meta-llama/meta-llama-3-70b").expect("a known model");

@@ -22,14 +22,14 @@ fn of(id: &str) -> &'static Provenance {
 }
 
 impl ModelRow {
-    /// The source of the model's shape and count.
+    /// Returns the source of the model's shape and count.
     pub fn provenance(&self) -> &'static Provenance {
         of(self.id)
     }
 }
 
 impl AcceleratorRow {
-    /// The source of the accelerator's values.
+    /// Returns the source of the accelerator's values.
     pub fn provenance(&self) -> &'static Provenance {
         of(self.id)
     }

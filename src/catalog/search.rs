@@ -44,7 +44,7 @@ const INSIDE: u32 = 9;
 const BESIDE: u32 = 2;
 
 impl Finder {
-    /// The finder of [`models`]; its positions are theirs.
+    /// Returns the finder of [`models`]; its positions are theirs.
     pub fn of_models() -> &'static Self {
         static FINDER: OnceLock<Finder> = OnceLock::new();
         FINDER.get_or_init(|| {
@@ -56,7 +56,7 @@ impl Finder {
         })
     }
 
-    /// The finder of [`accelerators`]; its positions are theirs.
+    /// Returns the finder of [`accelerators`]; its positions are theirs.
     pub fn of_accelerators() -> &'static Self {
         static FINDER: OnceLock<Finder> = OnceLock::new();
         FINDER.get_or_init(|| {
@@ -68,7 +68,8 @@ impl Finder {
         })
     }
 
-    /// The positions of the rows in which every word is found, best first; of all rows, in their order, where nothing is typed.
+    /// Returns the positions of the rows in which every word is found, best first; of all rows, in
+    /// their order, where nothing is typed.
     ///
     /// ```
     /// use headroom::catalog::{Finder, accelerators};
@@ -85,8 +86,8 @@ impl Finder {
         found.into_iter().map(|(_, at)| at).collect()
     }
 
-    /// The positions of the `count` rows whose words are nearest to the typed text, letter by
-    /// letter.
+    /// Returns the positions of the `count` rows whose words are nearest to the typed text, letter
+    /// by letter.
     pub fn nearest(&self, typed: &str, count: usize) -> Vec<usize> {
         let typed = words(typed);
         let mut all: Vec<_> =

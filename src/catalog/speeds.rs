@@ -176,8 +176,8 @@ fn by_datasheet(id: &str) -> Speed {
     Speed { multiprocessors: known.map_or(Speed::GENERIC.multiprocessors, |(count, _)| *count), ..Speed::GENERIC }
 }
 
-/// The measured speeds of the accelerator with that id; [`Speed::GENERIC`] with its multiprocessors
-/// where there are none.
+/// Returns the measured speeds of the accelerator with that id; [`Speed::GENERIC`] with its
+/// multiprocessors where there are none.
 pub fn speed(id: &str) -> Speed {
     let found = SPEEDS.iter().find(|(ids, _)| ids.contains(&id)).map(|(_, speed)| *speed);
     let tdp_watts = super::accelerator(id).and_then(|row| row.tdp_watts);

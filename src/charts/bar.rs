@@ -56,7 +56,8 @@ impl BarRow {
     }
 }
 
-/// Draws the bars for a column of that many CSS pixels (kept within 240–1600). The picture is as high as its bars need.
+/// Returns the bars as SVG text for a column of that many CSS pixels (kept within 240–1600). The
+/// picture is as high as its bars need.
 ///
 /// All rows share one scale, from zero to the largest total or capacity, so that lengths can be
 /// compared.

@@ -44,18 +44,20 @@ pub struct Drawn {
 }
 
 impl Drawn {
-    /// The horizontal place of an x value in viewBox units, kept inside the plot.
+    /// Returns the horizontal place of an x value in viewBox units, kept inside the plot.
     pub fn x_to_px(&self, x: f64) -> f64 {
         self.scale.unroll(x).map_or(self.plot.left, |u| across(&self.plot, self.domain, u))
     }
 
-    /// The x value at a horizontal place in viewBox units, kept inside the plot. Not rounded to a point of the curve.
+    /// Returns the x value at a horizontal place in viewBox units, kept inside the plot. It is not
+    /// rounded to a point of the curve.
     pub fn px_to_x(&self, px: f64) -> f64 {
         let share = ((px - self.plot.left) / (self.plot.right - self.plot.left)).clamp(0.0, 1.0);
         self.scale.roll(self.domain.0 + (self.domain.1 - self.domain.0) * share)
     }
 
-    /// The vertical place of an amount in the displayed unit, in viewBox units, kept inside the plot.
+    /// Returns the vertical place of an amount in the displayed unit, in viewBox units, kept inside
+    /// the plot.
     pub fn y_to_px(&self, amount: f64) -> f64 {
         upward(&self.plot, self.y_max, amount)
     }
@@ -308,9 +310,11 @@ fn tick_marks(plan: &Plan) -> String {
     path
 }
 
-/// Draws one curve for that frame: stacked layers, capacity line with the region above it hatched, overlays, the current point.
+/// Returns one curve as SVG text for that frame, with its scales: stacked layers, capacity line
+/// with the region above it hatched, overlays, the current point.
 ///
-/// Assumes that the view's numbers are in one unit. Never fails: what cannot be placed is left out.
+/// Assumes that the view's numbers are in one unit. It has no error: marks without a place are left
+/// out.
 pub fn curve(view: &CurveView, frame: Frame) -> Drawn {
     let plan = Plan::new(view, frame);
     let id = svg::safe_id(view.id);

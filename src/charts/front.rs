@@ -132,8 +132,8 @@ fn drawn<'a>(view: &'a FrontView, plan: &Plan) -> Vec<(&'a FrontPoint, (f64, f64
     all
 }
 
-/// Draws a front: grid, a line through each series, and a link for every point that has room; the
-/// other points are in the page's table only. Empty for a view without points.
+/// Returns a front as SVG text: grid, a line through each series, and a link for every point that
+/// has room; the other points are in the page's table only. Empty for a view without points.
 pub fn front(view: &FrontView, frame: Frame) -> String {
     let Some(plan) = Plan::of(view, frame) else { return String::new() };
     let raw = lines(view, &plan).unwrap_or_default();
@@ -235,7 +235,7 @@ fn mark(out: &mut String, point: &FrontPoint, (x, y): (f64, f64)) {
     );
 }
 
-/// The mark of a series for a legend: its shape and colour.
+/// Returns the mark of a series for a legend as SVG text: its shape and colour.
 pub fn front_mark(series: usize) -> String {
     let point = FrontPoint { x: 1.0, y: 1.0, size: 0.0, series, name: String::new(), href: String::new(), action: String::new() };
     let mut all = String::new();

@@ -53,8 +53,8 @@ pub struct ScheduleView {
 const ROW: f64 = 20.0 * K;
 const GAP: f64 = 4.0 * K;
 
-/// Draws the schedule for a column of that many CSS pixels (kept within 240–1600). Passes that run
-/// together share the height of their row.
+/// Returns the schedule as SVG text for a column of that many CSS pixels (kept within 240–1600).
+/// Passes that run together share the height of their row.
 pub fn schedule(view: &ScheduleView, width: u16) -> String {
     let width = f64::from(width.clamp(240, 1600)) * K;
     let left = view.rows.iter().map(|(name, _)| text_width(name)).fold(0.0, f64::max) + 6.0 * K;

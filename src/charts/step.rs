@@ -27,7 +27,8 @@ pub struct StepView {
     pub phases: Vec<PhaseSpan>,
 }
 
-/// Draws the step for that frame. Never fails: what cannot be placed is left out.
+/// Returns the step as SVG text for that frame. It has no error: marks without a place are left
+/// out.
 pub fn step(view: &StepView, frame: Frame) -> String {
     let mut plan = Plan::new(&view.curve, frame);
     plan.x_ticks.clear();

@@ -157,7 +157,8 @@ pub(super) fn definitions(id: &str, kinds: [bool; KINDS]) -> String {
     out
 }
 
-/// The small square of one kind for a legend or a table row: the same colour and pattern as in the charts.
+/// Returns the small square of one kind for a legend or a table row as SVG text, in the colour and
+/// pattern of the charts.
 ///
 /// `id` must be unique on the page and a plain word; an unknown kind gives the last one.
 pub fn swatch(id: &str, kind_index: usize) -> String {

@@ -36,8 +36,8 @@ pub fn pitch(height: f64) -> f64 {
     PITCH.0 * ((PITCH.1 / PITCH.0).ln() * height.clamp(0.0, 1.0)).exp()
 }
 
-/// The sound of a curve: samples between -1 and 1, [`SAMPLE_RATE`] in a second, [`SECONDS`] long;
-/// empty for a curve without points.
+/// Returns the sound of a curve: samples between -1 and 1, [`SAMPLE_RATE`] in a second, [`SECONDS`]
+/// long; empty for a curve without points.
 ///
 /// The tone is soft below the height of `capacity` and rough above it, with a click where the curve
 /// crosses it; it is quiet where a rule forbids the point. `stairs` holds each point's height until

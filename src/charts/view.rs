@@ -16,7 +16,7 @@ impl Frame {
     /// For a phone, or for two charts side by side.
     pub const NARROW: Self = Self { width: 360, height: 300 };
 
-    /// A frame of another size, kept within 240–1600 by 160–1200.
+    /// Returns a frame of another size in CSS pixels, kept within 240–1600 by 160–1200.
     pub fn new(width: u16, height: u16) -> Self {
         Self { width: width.clamp(240, 1600), height: height.clamp(160, 1200) }
     }

@@ -40,7 +40,8 @@ pub struct Found {
 }
 
 impl Found {
-    /// Sentences that compare the stored tensors with the counted model; none where no file lists tensors.
+    /// Returns sentences that compare the stored tensors with the counted model; none where no file
+    /// lists tensors.
     pub fn compared(&self) -> Vec<String> {
         self.stored.as_ref().map(|stored| compared::compared(stored, &self.imported)).unwrap_or_default()
     }
@@ -76,18 +77,18 @@ fn kind(part: &Part<'_>, is_alone: bool) -> Option<Kind> {
     }
 }
 
-/// True for the name of a file that describes a model, alone or beside others.
+/// Returns true for the name of a file that describes a model, alone or beside others.
 pub fn is_of_a_model(name: &str) -> bool {
     kind(&Part { name, start: &[] }, false).is_some()
 }
 
-/// Reads the files of one model: what it is from the first of `config.json`, `params.json` and GGUF that is there, and its tensors from
-/// whichever file lists them.
+/// Reads the files of one model: its architecture from the first of `config.json`, `params.json`
+/// and GGUF that is there, and its tensors, with bytes, from whichever file lists them.
 ///
 /// ```
 /// use headroom::checkpoint::{Part, read, understood};
-/// let text = br#"{"dim": 4096, "n_layers": 32, "head_dim": 128, "hidden_dim": 14336, "n_heads": 32, "n_kv_heads": 8,
-///     "norm_eps": 1e-05, "vocab_size": 32768}"#;
+/// let text = br#"{"dim": 4096, "n_layers": 32, "head_dim": 128, "hidden_dim": 14336,
+///     "n_heads": 32, "n_kv_heads": 8, "norm_eps": 1e-05, "vocab_size": 32768}"#;
 /// let found = read(&[Part { name: "params.json", start: text }])?;
 /// assert_eq!(understood(&found.imported), "Mistral: 7.2 B parameters, all keys understood.");
 /// # Ok::<(), headroom::checkpoint::CheckpointError>(())

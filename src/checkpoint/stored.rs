@@ -40,17 +40,19 @@ impl Stored {
         Self { tensors, missing, total_size, notation }
     }
 
-    /// Bytes of the tensors that were read.
+    /// Returns the bytes of the tensors that were read.
     pub fn bytes(&self) -> u64 {
         self.tensors.iter().fold(0, |sum, tensor| sum.saturating_add(tensor.bytes))
     }
 
-    /// Numbers in the tensors that were read.
+    /// Returns the count of numbers in the tensors that were read; of packed tensors it counts
+    /// words.
     pub fn elements(&self) -> u64 {
         self.tensors.iter().fold(0, |sum, tensor| sum.saturating_add(tensor.elements))
     }
 
-    /// True if words hold several numbers each, so that counting words counts no parameters.
+    /// Returns true if words hold several numbers each, so that counting words counts no
+    /// parameters.
     pub fn is_packed(&self) -> bool {
         self.notation == "safetensors" && self.tensors.iter().any(|tensor| matches!(tensor.format, "I32" | "U8" | "I64" | "U32"))
     }
@@ -67,7 +69,7 @@ impl Stored {
         formats.into_iter().map(|(format, (_, count))| (format, count)).collect()
     }
 
-    /// The stored tensors in one sentence.
+    /// Returns the stored tensors in one sentence.
     pub fn said(&self) -> String {
         let total = self.total_size.map(|bytes| MemoryUnit::Gb.show(Bytes(bytes)));
         if self.tensors.is_empty() {

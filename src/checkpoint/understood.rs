@@ -8,8 +8,10 @@ use crate::ops::parameters_of;
 use crate::scenario::{Scenario, short_count};
 use crate::units::{grouped, to_f64};
 
-/// The model's name, the size of its parts, what is left out, and whether all keys are understood:
-/// "Gemma 3 27B: text 27.0 B, vision 0.4 B, all keys understood."
+/// Returns one sentence: the model's name, the size of its parts, the parts that are left out, and
+/// whether all keys are understood.
+///
+/// An example is "Gemma 3 27B: text 27.0 B, vision 0.4 B, all keys understood."
 pub fn understood(imported: &Imported) -> String {
     let mut scenario = Scenario::default();
     scenario.apply_imported(imported);

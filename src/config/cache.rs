@@ -121,7 +121,7 @@ impl CachePart {
         Self { wide: true, ..self }
     }
 
-    /// Entries that a text of `tokens` tokens has.
+    /// Returns the entries that a text of `tokens` tokens has in the part.
     pub fn entries(&self, tokens: u64) -> u64 {
         match (tokens.checked_div(self.every), self.most) {
             (None, _) => 1,

@@ -166,7 +166,7 @@ pub struct Mla {
 }
 
 impl Mla {
-    /// Width of a query or key head.
+    /// Returns the width of a query or key head: `qk_nope_head_dim + qk_rope_head_dim`.
     pub const fn qk_head_dim(&self) -> u64 {
         self.qk_nope_head_dim.saturating_add(self.qk_rope_head_dim)
     }

@@ -21,7 +21,10 @@ pub struct PeakRates {
 }
 
 impl PeakRates {
-    /// The dense peak for that format, TFLOP/s. Fp32 means tf32 where it is there. Four-bit weights compute in 16 bit.
+    /// Returns the dense peak for that format, TFLOP/s; `None` where it is not known.
+    ///
+    /// Fp32 is tf32 where the accelerator has it. Formats without a rate of their own, and four-bit
+    /// weights, compute in 16 bit.
     pub fn of(&self, dtype: DType) -> Option<f64> {
         match dtype {
             DType::Fp32 => self.tf32.or(self.fp32),

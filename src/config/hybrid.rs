@@ -78,17 +78,17 @@ pub struct Mixer {
 }
 
 impl Mixer {
-    /// Width of the state's output, all heads together: `num_heads · head_dim`.
+    /// Returns the width of the state's output, all heads together: `num_heads · head_dim`.
     pub const fn inner(&self) -> u64 {
         self.num_heads.saturating_mul(self.head_dim)
     }
 
-    /// Width of all keys, or of all groups' input: `num_key_heads · state_size`.
+    /// Returns the width of all keys, or of all groups' input: `num_key_heads · state_size`.
     pub const fn keys(&self) -> u64 {
         self.num_key_heads.saturating_mul(self.state_size)
     }
 
-    /// Channels of the convolution; a cache keeps their last tokens.
+    /// Returns the channels of the convolution; a cache keeps their last tokens.
     pub const fn conv_dim(&self) -> u64 {
         match self.kind {
             MixerKind::Mamba
@@ -263,7 +263,7 @@ pub struct LayerKind {
 }
 
 impl ModelConfig {
-    /// The parts of layer `layer`.
+    /// Returns the parts of layer `layer`, counted from 0.
     pub fn kind_of(&self, layer: u64) -> LayerKind {
         let feed = if self.moe_at(layer).is_some() { Feed::Experts } else { Feed::Dense };
         match &self.hybrid {
@@ -344,7 +344,7 @@ impl ModelConfig {
         self.hybrid.as_ref().is_some_and(|hybrid| hybrid.attention_output_gate)
     }
 
-    /// The state that layers keep, if any do.
+    /// Returns the state that layers keep; `None` where none keeps any.
     pub fn mixer(&self) -> Option<&Mixer> {
         self.hybrid.as_ref().and_then(|hybrid| hybrid.mixer.as_ref())
     }

@@ -53,12 +53,13 @@ pub struct Job {
 }
 
 impl Job {
-    /// Joins the parts. A shape that the model's family does not have makes it a decoder of no known family.
+    /// Joins the parts into a job. A shape that the model's family does not have makes it a decoder
+    /// of no known family.
     ///
     /// # Errors
-    /// [`ConfigError::Zero`] for a size of 0, [`ConfigError::HeadGroups`] when query heads cannot be grouped,
-    /// [`ConfigError::OnlyServed`] for the training of a [`super::Hybrid`] that no family's modules are known to train,
-    /// [`ConfigError::OnlyTrained`] for serving an encoder.
+    /// [`ConfigError::Zero`] for a size of 0, [`ConfigError::HeadGroups`] when query heads cannot
+    /// be grouped, [`ConfigError::OnlyServed`] for the training of a [`super::Hybrid`] that no
+    /// family's modules are known to train, [`ConfigError::OnlyTrained`] for serving an encoder.
     pub fn new(model: ModelConfig, run: Run, layout: ParallelLayout, cluster: Cluster) -> Result<Self, ConfigError> {
         check_model(&model)?;
         check_run(&run)?;
@@ -72,17 +73,17 @@ impl Job {
         Ok(Self { model, run, layout, cluster })
     }
 
-    /// The architecture.
+    /// Returns the architecture.
     pub const fn model(&self) -> &ModelConfig {
         &self.model
     }
 
-    /// The run.
+    /// Returns the run.
     pub const fn run(&self) -> &Run {
         &self.run
     }
 
-    /// The training run, if it is one.
+    /// Returns the training run; `None` when serving.
     pub const fn training(&self) -> Option<&TrainingRun> {
         match &self.run {
             Run::Training(run) => Some(run),
@@ -90,17 +91,18 @@ impl Job {
         }
     }
 
-    /// The layout.
+    /// Returns the layout.
     pub const fn layout(&self) -> &ParallelLayout {
         &self.layout
     }
 
-    /// The cluster.
+    /// Returns the cluster.
     pub const fn cluster(&self) -> &Cluster {
         &self.cluster
     }
 
-    /// The pipeline at work: the schedule with its ranks, chunks and micro-batches of a step.
+    /// Returns the pipeline at work: the schedule with its ranks, chunks and micro-batches of a
+    /// step.
     pub fn pipeline(&self) -> Pipeline {
         let (layout, ranks) = (&self.layout, self.layout.p());
         let schedule = layout.schedule();
@@ -114,7 +116,7 @@ impl Job {
         }
     }
 
-    /// This job with another number of data-parallel ranks.
+    /// Returns this job with another number of data-parallel ranks.
     #[must_use]
     pub fn with_data_parallel_size(&self, ranks: NonZeroU64) -> Self {
         let mut job = self.clone();
@@ -122,7 +124,7 @@ impl Job {
         job
     }
 
-    /// This job with another layout.
+    /// Returns this job with another layout.
     #[must_use]
     pub fn with_layout(&self, layout: ParallelLayout) -> Self {
         Self { layout, ..self.clone() }
@@ -151,7 +153,7 @@ impl Job {
         self.layout.sharding = sharding;
     }
 
-    /// This job with the settings that a search chose.
+    /// Returns this job with the settings that a search chose.
     #[must_use]
     pub fn with_choice(&self, choice: &Choice) -> Self {
         let mut job = self.clone();
@@ -159,7 +161,7 @@ impl Job {
         job
     }
 
-    /// This job on accelerators that each have so much memory.
+    /// Returns this job on accelerators that each have so much memory.
     #[must_use]
     pub fn with_memory(&self, memory: Bytes) -> Self {
         let mut job = self.clone();
@@ -167,8 +169,8 @@ impl Job {
         job
     }
 
-    /// This job with that share kept free for the allocator, per cent of the memory that tensors
-    /// take.
+    /// Returns this job with that share kept free for the allocator, per cent of the memory that
+    /// tensors take.
     #[must_use]
     pub fn with_fragmentation_percent(&self, percent: f64) -> Self {
         let mut job = self.clone();
@@ -176,8 +178,8 @@ impl Job {
         job
     }
 
-    /// This job with another sequence (training) or context (serving) length, tokens; 0 counts as
-    /// 1.
+    /// Returns this job with another sequence (training) or context (serving) length, tokens; 0
+    /// counts as 1.
     #[must_use]
     pub fn with_seq_length(&self, tokens: u64) -> Self {
         let mut job = self.clone();
@@ -188,7 +190,7 @@ impl Job {
         job
     }
 
-    /// This job with its run changed by `change`; a change that makes a size 0 is undone.
+    /// Returns this job with its run changed by `change`; a change that makes a size 0 is undone.
     #[must_use]
     pub fn with_run(&self, change: impl FnOnce(&mut Run)) -> Self {
         let mut job = self.clone();
@@ -196,7 +198,7 @@ impl Job {
         if check_run(&job.run).is_err() { self.clone() } else { job }
     }
 
-    /// Sequence or context length, tokens.
+    /// Returns the sequence (training) or context (serving) length, tokens.
     pub const fn seq_length(&self) -> u64 {
         match &self.run {
             Run::Training(run) => run.seq_length,
@@ -204,7 +206,8 @@ impl Job {
         }
     }
 
-    /// Sequences the most loaded rank holds at once: the micro-batch, or its share of the global batch rounded up.
+    /// Returns the sequences that the most loaded rank holds at once: the micro-batch, or else
+    /// `⌈global batch / d⌉`; when serving, the sequences at once.
     pub fn micro_batch_size(&self) -> u64 {
         match &self.run {
             Run::Training(run) => run.micro_batch_size.unwrap_or_else(|| run.global_batch_size.div_ceil(self.layout.d())),
@@ -212,7 +215,8 @@ impl Job {
         }
     }
 
-    /// Micro-batches each rank runs per optimizer step (rounded up); 1 when serving.
+    /// Returns the micro-batches that each rank runs per optimizer step: `⌈global batch /
+    /// (micro-batch · d)⌉`, at least 1; 1 when serving.
     pub fn gradient_accumulation_steps(&self) -> u64 {
         match &self.run {
             Run::Training(run) => {

@@ -43,7 +43,7 @@ impl Offload {
     /// Nothing waits in host memory.
     pub const NONE: Self = Self { optimizer: false, parameters: false, activations: false };
 
-    /// True if anything waits in host memory.
+    /// Returns true if anything waits in host memory.
     pub const fn any(self) -> bool {
         self.optimizer || self.parameters || self.activations
     }
@@ -110,32 +110,32 @@ impl ParallelLayout {
         offload: Offload::NONE,
     };
 
-    /// Tensor degree t.
+    /// Returns the tensor degree t.
     pub const fn t(&self) -> u64 {
         self.tensor_model_parallel_size.get()
     }
 
-    /// Pipeline degree p.
+    /// Returns the pipeline degree p.
     pub const fn p(&self) -> u64 {
         self.pipeline_model_parallel_size.get()
     }
 
-    /// Data degree d.
+    /// Returns the data degree d.
     pub const fn d(&self) -> u64 {
         self.data_parallel_size.get()
     }
 
-    /// Context degree.
+    /// Returns the context degree.
     pub const fn cp(&self) -> u64 {
         self.context_parallel_size.get()
     }
 
-    /// Expert degree.
+    /// Returns the expert degree.
     pub const fn ep(&self) -> u64 {
         self.expert_model_parallel_size.get()
     }
 
-    /// Ranks that split one expert.
+    /// Returns how many ranks split one expert.
     pub const fn etp(&self) -> u64 {
         match self.expert_tensor_parallel_size {
             Some(ranks) => ranks.get(),
@@ -143,13 +143,13 @@ impl ParallelLayout {
         }
     }
 
-    /// Chunks of blocks on each stage.
+    /// Returns the chunks of blocks on each stage.
     pub const fn chunks(&self) -> u64 {
         self.virtual_pipeline_model_parallel_size.get()
     }
 
-    /// The schedule that runs: one forward, one backward becomes the interleaved schedule where
-    /// stages have several chunks, and the other way round where they have one.
+    /// Returns the schedule that runs: one forward, one backward becomes the interleaved schedule
+    /// where stages have several chunks, and the other way round where they have one.
     pub const fn schedule(&self) -> PipelineSchedule {
         match self.pipeline_schedule {
             PipelineSchedule::OneForwardOneBackward | PipelineSchedule::Interleaved if self.chunks() > 1 => {
@@ -160,20 +160,21 @@ impl ParallelLayout {
         }
     }
 
-    /// Groups of data-parallel ranks that each hold a whole copy of all that is shared out.
+    /// Returns the groups of data-parallel ranks that each hold a whole copy of all that is shared
+    /// out.
     pub const fn replicas(&self) -> u64 {
         self.data_parallel_replicas.get()
     }
 
-    /// Data-parallel ranks of one group, which share model states out among themselves:
+    /// Returns the data-parallel ranks of one group, which share model states out among themselves:
     /// `d / replicas`, at least 1.
     pub const fn shards(&self) -> u64 {
         let ranks = self.d() / self.replicas();
         if ranks == 0 { 1 } else { ranks }
     }
 
-    /// The blocks, counted from 0, of the chunk at position `chunk · p + stage` in a model with
-    /// `layers` blocks.
+    /// Returns the blocks, counted from 0, of the chunk at position `chunk · p + stage` in a model
+    /// with `layers` blocks.
     ///
     /// Where blocks do not divide evenly, the size of a part is rounded up; no range ends behind
     /// the last block.
@@ -215,7 +216,7 @@ impl ParallelLayout {
         }
     }
 
-    /// True if this split puts every block in exactly one place.
+    /// Returns true if this split puts every block in exactly one place.
     pub fn deals_out(&self, layers: u64) -> bool {
         let places = self.p().saturating_mul(self.chunks());
         if self.pipeline_split == PipelineSplit::Even {
@@ -228,14 +229,14 @@ impl ParallelLayout {
             && places <= layers.saturating_add(2)
     }
 
-    /// Ranks that hold the same experts: all of a stage, over those that share experts out or split them; at least 1.
+    /// Returns the ranks that hold the same experts: `t · cp · d / (ep · etp)`, at least 1.
     pub const fn expert_data_parallel_size(&self) -> u64 {
         let stage = self.t().saturating_mul(self.cp()).saturating_mul(self.d());
         let ranks = stage / self.ep().saturating_mul(self.etp());
         if ranks == 0 { 1 } else { ranks }
     }
 
-    /// All accelerators: `t · p · cp · d`.
+    /// Returns the number of all accelerators: `t · p · cp · d`.
     pub const fn world_size(&self) -> u64 {
         self.t().saturating_mul(self.p()).saturating_mul(self.cp()).saturating_mul(self.d())
     }

@@ -141,10 +141,11 @@ pub struct ModelConfig {
 }
 
 impl ModelConfig {
-    /// A decoder of width 1: RMS norms, gated feed-forward, rotary positions, an untied head, no biases.
+    /// Returns a decoder of width 1: RMS norms, gated feed-forward, rotary positions, an untied
+    /// head, no biases.
     ///
-    /// It gives every field a value, so that a shape need only name what differs: `ModelConfig { hidden_size: 4096,
-    /// ..ModelConfig::plain() }`.
+    /// It gives every field a value, so that a shape need only name what differs: `ModelConfig {
+    /// hidden_size: 4096, ..ModelConfig::plain() }`.
     pub const fn plain() -> Self {
         Self {
             hidden_size: 1,
@@ -239,9 +240,9 @@ impl ModelConfig {
             || (self.moe.is_some() && own.experts.norms_output)
     }
 
-    /// The family whose modules run a model of this shape: the stated one, or [`GENERIC`] where a
-    /// field asks for a part that this family's modules do not have (experts in a GPT-2, four norms
-    /// in a Llama).
+    /// Returns the family whose modules run a model of this shape: the stated one, or [`GENERIC`]
+    /// where a field asks for a part that this family's modules do not have (experts in a GPT-2,
+    /// four norms in a Llama).
     ///
     /// Assumes transformers 5.23's modules.
     #[must_use]
@@ -272,8 +273,8 @@ impl ModelConfig {
         self.encoder.is_some() && self.family_of_shape().modules().encoder.shares_blocks
     }
 
-    /// The tokens, of `tokens` in the text, that a layer looks back on: at most its window where it
-    /// slides.
+    /// Returns the tokens, of `tokens` in the text, that a layer looks back on: at most its window
+    /// where it slides.
     pub fn visible(&self, layer: u64, tokens: u64) -> u64 {
         match self.sliding_window {
             Some(window) if self.sliding_layers.contains(layer) => tokens.min(window),
@@ -281,8 +282,8 @@ impl ModelConfig {
         }
     }
 
-    /// Pairs of a query and a key that a sliding layer computes for a text of `tokens` tokens: each
-    /// token sees itself and those before it in its window, or in its chunk.
+    /// Returns the pairs of a query and a key that a sliding layer computes for a text of `tokens`
+    /// tokens: each token sees itself and those before it in its window, or in its chunk.
     pub fn pairs_of_sliding(&self, tokens: u64) -> u64 {
         let triangle = |tokens: u64| tokens.saturating_mul(tokens.saturating_add(1)) / 2;
         let window = self.sliding_window.unwrap_or(tokens).clamp(1, tokens.max(1));
@@ -292,7 +293,7 @@ impl ModelConfig {
         tokens.saturating_mul(window).saturating_sub(triangle(window.saturating_sub(1)))
     }
 
-    /// The experts of that layer, if it has any.
+    /// Returns the experts of that layer, counted from 0; `None` where it has none.
     pub fn moe_at(&self, layer: u64) -> Option<&Moe> {
         self.moe.as_ref().filter(|moe| moe.layers.contains(layer))
     }

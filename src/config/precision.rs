@@ -56,9 +56,11 @@ pub struct PrecisionRecipe {
 }
 
 impl TrainingPrecision {
-    /// The formats of this recipe with the given gradients.
+    /// Returns the formats of weights, gradients and states in this precision with the given
+    /// gradients.
     ///
-    /// Fp32 copies of gradients exist only beside 16-bit ones; with fp32 weights [`GradientDType`] changes nothing.
+    /// Fp32 copies of gradients exist only beside 16-bit ones; with fp32 weights [`GradientDType`]
+    /// changes nothing.
     pub const fn recipe(self, gradients: GradientDType) -> PrecisionRecipe {
         let compute = match self {
             Self::Fp32 | Self::AmpBf16 | Self::FsdpMixed => DType::Fp32,

@@ -180,7 +180,8 @@ pub enum Dispatch {
 }
 
 impl TrainingRun {
-    /// One sequence of one token in mixed precision with fused kernels; gives every field a value.
+    /// Returns a run of one sequence of one token in mixed precision with fused kernels; it gives
+    /// every field a value.
     pub const fn plain() -> Self {
         Self {
             seq_length: 1,
@@ -218,28 +219,28 @@ impl TrainingRun {
     /// The model FLOPs utilisation of a run whose user states none.
     pub const UNSTATED_MFU: f64 = 0.4;
 
-    /// The model FLOPs utilisation that the user states, in (0, 1]; `None` for the default.
+    /// Returns the model FLOPs utilisation that the user states, in (0, 1]; `None` for the default.
     pub fn stated_mfu(&self) -> Option<f64> {
         (self.mfu.to_bits() != Self::UNSTATED_MFU.to_bits()).then_some(self.mfu)
     }
 
-    /// Tokens of a sequence from which the model learns: all but padding.
+    /// Returns the tokens of a sequence from which the model learns: all but padding.
     pub fn useful_tokens(&self) -> u64 {
         self.texts.filter(|texts| !texts.packed).map_or(self.seq_length, |texts| texts.mean.min(self.seq_length).max(1))
     }
 
-    /// Tokens of one text where several texts share a sequence and each token sees its own text
-    /// alone.
+    /// Returns the tokens of one text where several texts share a sequence and each token sees its
+    /// own text alone; `None` elsewhere.
     pub fn packed_text(&self) -> Option<u64> {
         self.texts.filter(|texts| texts.packed).map(|texts| texts.mean.min(self.seq_length).max(1))
     }
 
-    /// Tokens of an optimizer step from which the model learns, over all ranks.
+    /// Returns the tokens of an optimizer step from which the model learns, over all ranks.
     pub fn useful_tokens_per_step(&self) -> f64 {
         to_f64(self.useful_tokens()) * to_f64(self.global_batch_size)
     }
 
-    /// The formats of all training memory.
+    /// Returns the formats of all training memory.
     pub const fn recipe(&self) -> PrecisionRecipe {
         self.precision.recipe(self.gradients)
     }
@@ -324,7 +325,8 @@ pub struct LengthMix {
 }
 
 impl ServingRun {
-    /// One sequence of one token in bf16, nothing reserved; gives every field a value.
+    /// Returns a run of one sequence of one token in bf16, nothing reserved; it gives every field a
+    /// value.
     pub const fn plain() -> Self {
         Self {
             context_length: 1,
@@ -350,12 +352,12 @@ impl ServingRun {
         }
     }
 
-    /// True if tokens are sent to whole experts.
+    /// Returns true if tokens are sent to whole experts.
     pub const fn dispatches(&self) -> bool {
         self.expert_parallel && self.sends_tokens
     }
 
-    /// Tokens of one block of the cache.
+    /// Returns the tokens of one block of the cache.
     pub fn block(&self) -> u64 {
         self.block_size.unwrap_or_else(|| self.engine.block_size).max(1)
     }

@@ -26,20 +26,22 @@ pub struct EstimatedAmounts {
 }
 
 impl EstimatedAmounts {
-    /// Memory that this process holds outside PyTorch's allocator, bytes.
+    /// Returns the memory that this process holds outside PyTorch's allocator, bytes: `in_use −
+    /// reserved`.
     pub const fn outside(&self) -> Bytes {
         self.in_use.saturating_sub(self.reserved)
     }
 
-    /// Bytes by which tensors alone, without any gap between them, exceed the memory; `None` where
-    /// they find room.
+    /// Returns the bytes by which tensors alone, without any gap between them, exceed the memory;
+    /// `None` where they find room.
     pub fn tensors_over(&self) -> Option<Bytes> {
         let least = self.allocated + self.outside();
         (least > self.capacity).then(|| least.saturating_sub(self.capacity))
     }
 }
 
-/// An estimate in the words of PyTorch's message, bytes.
+/// Returns an estimate in the words of PyTorch's message, bytes: allocated, reserved, in use,
+/// capacity.
 ///
 /// Where the order of allocations is known, all amounts come from [`device_memory`], which replays
 /// PyTorch's allocator. Elsewhere `allocated` is the ledger without framework and reserve,
@@ -47,6 +49,17 @@ impl EstimatedAmounts {
 /// whole ledger without the memory that a server leaves free; captured graphs are in PyTorch's
 /// private pools and count as allocated. No other place decides which memory a diagnosis counts as
 /// reserved.
+///
+/// ```
+/// use headroom::diagnosis::estimated_amounts;
+/// use headroom::estimator::estimate;
+/// use headroom::scenario::codec::decode;
+///
+/// let job = decode("v2&m=llama3-8b&n=8").scenario.resolve().map_err(|problems| problems.len())?;
+/// let amounts = estimated_amounts(&job, &estimate(&job));
+/// assert!(amounts.allocated <= amounts.reserved && amounts.reserved <= amounts.in_use);
+/// # Ok::<(), usize>(())
+/// ```
 pub fn estimated_amounts(job: &Job, estimate: &Estimate) -> EstimatedAmounts {
     let capacity = estimate.capacity;
     if let Ok(DeviceMemory { allocated, reserved, in_use, fits, .. }) = device_memory(job) {
@@ -75,7 +88,7 @@ pub enum ShownAmount {
 }
 
 impl ShownAmount {
-    /// An amount that is known to the byte.
+    /// Returns an amount that is known to the byte.
     pub const fn exactly(bytes: Bytes) -> Self {
         Self::Memory(ByteRange::exactly(bytes.0))
     }

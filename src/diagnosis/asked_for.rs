@@ -54,8 +54,8 @@ pub struct FoundTensor {
 }
 
 impl FoundTensor {
-    /// The fewest and the most bytes of tensors that are alive just before this one is asked for,
-    /// by the estimate.
+    /// Returns the fewest and the most bytes of tensors that are alive just before this one is
+    /// asked for, by the estimate; `None` where the moment is not known.
     pub fn alive_before(&self) -> Option<[Bytes; 2]> {
         self.moment.and_then(|moment| moment.alive_before)
     }
@@ -127,7 +127,7 @@ impl AskedFor {
         Self::NoTensor { largest: largest.cloned().map(Box::new), nearest: nearest.cloned().map(Box::new) }
     }
 
-    /// The tensors that were found, those that agree best first.
+    /// Returns the tensors that were found, those that agree best first; empty where none was.
     pub fn tensors(&self) -> &[FoundTensor] {
         match self {
             Self::Tensors(tensors) | Self::SharedSegment { tensors, .. } => tensors,

@@ -51,7 +51,8 @@ pub struct Diagnosis {
     pub remedies: Vec<Remedy>,
 }
 
-/// Sets a message beside the estimate of a job.
+/// Returns a message beside the estimate of a job: the tensor that was asked for, the cause,
+/// amounts of both sides in bytes, doubts and remedies.
 ///
 /// Nothing is fitted: the estimate is the one that the page shows, and the message is read with the
 /// precision of its print. Where the two contradict each other, [`Diagnosis::doubts`] says so, and
@@ -64,19 +65,23 @@ pub struct Diagnosis {
 /// use headroom::import::oom::read;
 /// use headroom::scenario::codec::decode;
 ///
-/// let text = "CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 has a total capacity of 26.50 GiB of which 3.12 GiB is free. \
-///             Of the allocated memory 17.15 GiB is allocated by PyTorch, and 5.73 GiB is reserved by PyTorch but unallocated.";
-/// let link = "v1&m=llama3-8b&l=4&n=1&gb=4&b=4&s=2048&prec=bf16-pure&ker=eager&rc=full&att=standard&mem=26.5&oi=for-loop";
+/// let text = "CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 has a total capacity of \
+///             26.50 GiB of which 3.12 GiB is free. Of the allocated memory 17.15 GiB is \
+///             allocated by PyTorch, and 5.73 GiB is reserved by PyTorch but unallocated.";
+/// let link = "v1&m=llama3-8b&l=4&n=1&gb=4&b=4&s=2048&prec=bf16-pure&ker=eager&rc=full\
+///             &att=standard&mem=26.5&oi=for-loop";
 /// let job = decode(link).scenario.resolve().unwrap();
 /// let found = diagnosis::of(&job, &read(text).unwrap()[0]);
-/// assert_eq!(found.asked_for.tensors()[0].to_string(), "3.91 GiB = fp32 log-probabilities [4 × 2048 × 128\u{202f}256]");
+/// let asked = found.asked_for.tensors()[0].to_string();
+/// assert_eq!(asked, "3.91 GiB = fp32 log-probabilities [4 × 2048 × 128\u{202f}256]");
 /// ```
 pub fn of(job: &Job, message: &OomMessage) -> Diagnosis {
     let known = Known::of(job);
     known.diagnosis(message, 1, message.rank.into_iter().collect())
 }
 
-/// Sets all messages of a text beside the estimate of a job. Messages that several ranks print alike become one diagnosis.
+/// Returns all messages of a text beside the estimate of a job; those that several ranks print
+/// alike become one diagnosis with all their ranks.
 ///
 /// Messages are alike if they come from one program, ask for the same amount, and have the same
 /// kind of cause.

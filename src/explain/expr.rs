@@ -13,7 +13,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The value as a float.
+    /// Returns the value as a float.
     pub fn real(self) -> f64 {
         match self {
             Self::Whole(value) => to_f64(value),
@@ -172,8 +172,8 @@ impl Expr {
         matches!(self, Self::Number(Value::Whole(1)))
     }
 
-    /// The exact value in whole numbers; `None` where a part is not whole, does not divide, or is
-    /// too large.
+    /// Returns the exact value in whole numbers; `None` where a part is not whole, does not divide,
+    /// or is too large.
     pub fn exact(&self) -> Option<u128> {
         let pair = |a: &Self, b: &Self| Some((a.exact()?, b.exact().filter(|below| *below > 0)?));
         match self {
@@ -190,7 +190,7 @@ impl Expr {
         }
     }
 
-    /// The value as a float.
+    /// Returns the value as a float.
     pub fn value(&self) -> f64 {
         match self {
             Self::Number(value) | Self::Symbol(Symbol { value, .. }) => value.real(),
@@ -206,12 +206,12 @@ impl Expr {
         }
     }
 
-    /// True if the exact value is that many bytes.
+    /// Returns true if the exact value is that many bytes.
     pub fn comes_to(&self, bytes: u64) -> bool {
         self.exact() == Some(u128::from(bytes))
     }
 
-    /// Every named part of the formula, outermost first, once each.
+    /// Returns every named part of the formula, outermost first, once each.
     pub fn parts(&self) -> Vec<&Part> {
         let mut found = Vec::new();
         self.visit(&mut |expr| {
@@ -224,8 +224,8 @@ impl Expr {
         found
     }
 
-    /// Every symbol of the formula and of the formulas of its parts that has a name or a word, once
-    /// each.
+    /// Returns every symbol of the formula and of the formulas of its parts that has a name or a
+    /// word, once each.
     pub fn symbols(&self) -> Vec<&Symbol> {
         let mut found: Vec<&Symbol> = Vec::new();
         self.visit(&mut |expr| {

@@ -21,7 +21,10 @@ const NEAR: f64 = 0.002;
 const HARDLY: f64 = 0.0051;
 
 impl Growth {
-    /// The power of the input that the figure follows, where it follows one: 0, 1, 2, −1.
+    /// Returns the power of the input that the figure follows: −1, 0, 1, 2 or 3; `None` where it
+    /// follows none.
+    ///
+    /// A power fits where the factor differs from `2^power` by less than 0.2 %.
     pub fn exponent(&self) -> Option<i32> {
         let factor = self.factor?;
         [(-1, 0.5), (0, 1.0), (1, 2.0), (2, 4.0), (3, 8.0)]
@@ -30,7 +33,7 @@ impl Growth {
             .map(|(exponent, _)| exponent)
     }
 
-    /// The growth as a clause: `×4 when seq_length doubles`.
+    /// Returns the growth as a clause: `×4 when seq_length doubles`.
     pub fn words(&self) -> String {
         let input = self.input;
         match (self.exponent(), self.factor) {
@@ -45,7 +48,8 @@ impl Growth {
     }
 }
 
-/// All clauses as one sentence, the inputs that change the figure first.
+/// Returns all clauses as one sentence, the inputs that change the figure first; empty for no
+/// growth.
 pub fn sentence(growth: &[Growth]) -> String {
     let (same, moves): (Vec<&Growth>, Vec<_>) = growth.iter().partition(|one| one.exponent() == Some(0));
     let mut clauses: Vec<String> = moves.into_iter().map(Growth::words).collect();

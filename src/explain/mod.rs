@@ -166,12 +166,14 @@ impl<'a> Path<'a> {
 }
 
 impl<'a> Explainer<'a> {
-    /// Estimates the job; `answers` are the documents' for the same job, amounts in texts are written in `unit`.
+    /// Estimates the job and makes ready to explain its figures; `answers` are the documents' for
+    /// the same job, amounts in texts are written in `unit`.
     pub fn new(job: &Job, answers: &'a [MethodAnswer], unit: MemoryUnit) -> Self {
         Self { scene: Scene::new(job.clone()), unit, answers, doubled: OnceCell::new() }
     }
 
-    /// Every path of the ledger: kinds, lines and tensors.
+    /// Returns every path of the ledger, such as `ledger/Weights`: total and peak, kinds, lines and
+    /// tensors.
     pub fn ledger_paths(&self) -> Vec<String> {
         let mut paths = vec!["total".to_owned(), "peak".to_owned()];
         for kind in MemoryKind::ALL {
@@ -189,13 +191,31 @@ impl<'a> Explainer<'a> {
         paths
     }
 
-    /// The explanation of the figure with that path; `None` where this job has no such figure.
+    /// Returns the explanation of the figure with that path: formula, numbers, sources, and growth
+    /// with each input; `None` where this job has no such figure.
+    ///
+    /// The growth is found by estimating the job anew with each input doubled.
+    ///
+    /// ```
+    /// use headroom::explain::{Explainer, symbols};
+    /// use headroom::scenario::codec::decode;
+    /// use headroom::units::MemoryUnit;
+    ///
+    /// let job = decode("v2&m=llama3-8b&n=8").scenario.resolve();
+    /// let job = job.map_err(|problems| problems.len())?;
+    /// let explainer = Explainer::new(&job, &[], MemoryUnit::Gib);
+    /// let weights = explainer.explain("ledger/Weights").expect("every job has weights");
+    /// assert!(!symbols(&weights.expr).is_empty() && !weights.sources.is_empty());
+    /// assert!(explainer.explain("ledger/nothing").is_none());
+    /// # Ok::<(), usize>(())
+    /// ```
     pub fn explain(&self, path: &str) -> Option<Explanation> {
         let growth = self.growth(&Path::read(path)?);
         Some(Explanation { growth, ..self.explained(path)? })
     }
 
-    /// The explanation without its growth, which takes an estimate for each input.
+    /// Returns the explanation of a figure without its growth, which takes an estimate for each
+    /// input; `None` where this job has no such figure.
     pub fn explained(&self, path: &str) -> Option<Explanation> {
         let read = Path::read(path)?;
         let mut found = match &read {

@@ -14,7 +14,8 @@ const SPELLINGS: [(&str, &str); 7] = [
     ("paligemma", "PaliGemma"),
 ];
 
-/// The usual name of a kind of model, such as "Gemma 3" of `gemma3_text`: as its family spells it, or by rule.
+/// Returns the usual name of a kind of model, such as "Gemma 3" of `gemma3_text`: as its family
+/// spells it, or by rule.
 ///
 /// ```
 /// use headroom::import::kind_label;

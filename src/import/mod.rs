@@ -108,20 +108,24 @@ pub struct Imported {
 /// The longest text that is read, bytes.
 const MAX_BYTES: usize = 1_000_000;
 
-/// Reads the text of a Hugging Face `config.json`.
+/// Reads the text of a Hugging Face `config.json` and returns the architecture, with a report of
+/// the keys that were used, assumed and not understood.
 ///
-/// Of a file with a part for text (`text_config` and its like) only that part is used. A `model_type` that is not listed is refused:
-/// [`config_json_as_generic`] counts it all the same, for a caller who asks for it.
+/// Of a file with a part for text (`text_config` and its like) only that part is used. A
+/// `model_type` that is not listed is refused: [`config_json_as_generic`] counts it all the same,
+/// for a caller who asks for it.
 ///
 /// ```
-/// let text = r#"{ "model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257 }"#;
+/// let text = r#"{ "model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12,
+///     "vocab_size": 50257 }"#;
 /// let imported = headroom::import::config_json(text)?;
 /// assert_eq!(imported.config.intermediate_size, 3072);
 /// # Ok::<(), headroom::import::ImportError>(())
 /// ```
 ///
 /// # Errors
-/// [`ImportError`], a sentence for the person who pasted the text; [`ImportError::UnknownKind`] for a kind that is not listed.
+/// [`ImportError`], a sentence for the person who pasted the text; [`ImportError::UnknownKind`] for
+/// a kind that is not listed.
 pub fn config_json(text: &str) -> Result<Imported, ImportError> {
     read(text, false)
 }

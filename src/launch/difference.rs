@@ -28,7 +28,22 @@ impl fmt::Display for Change {
     }
 }
 
-/// The settings that make `after` of `before`; nothing where the tool has no word for what changes.
+/// Returns the settings of one tool that turn `before` into `after`; `None` where nothing changes,
+/// and where the tool has no word for a change.
+///
+/// Both scenarios are written as commands, and the settings of the two texts compared.
+///
+/// ```
+/// use headroom::launch::{Format, difference};
+/// use headroom::scenario::{FieldId, Value, codec::decode};
+///
+/// let vllm = Format::named("vllm").expect("a tool of the list");
+/// let before = decode("v2&do=serve&m=qwen2.5-72b&srv=vllm&n=4&tp=4&ctx=32768").scenario;
+/// let mut after = before.clone();
+/// after.set(FieldId::ContextLength, Value::Integer(16_384));
+/// let changes = difference(&before, &after, vllm).expect("words for it");
+/// assert_eq!(changes[0].to_string(), "change --max-model-len 32768 → 16384");
+/// ```
 pub fn difference(before: &Scenario, after: &Scenario, format: Format) -> Option<Vec<Change>> {
     let [old, new] = [write(before, format), write(after, format)];
     if new.missing.iter().any(|sentence| !old.missing.contains(sentence)) {

@@ -45,8 +45,12 @@ pub struct Pasted<'a> {
     pub text: &'a str,
 }
 
-/// Reads commands and files into a scenario. The first that starts something is the one; the others (a DeepSpeed file beside a command) are
-/// read where it refers to them. Model and accelerator that no text names stay those of `present`.
+/// Reads commands and files into a scenario, with a row of the report for each flag and each
+/// default.
+///
+/// The first text that starts something is the one; the others (a DeepSpeed file beside a command)
+/// are read where it refers to them. Model and accelerator that no text names stay those of
+/// `present`.
 ///
 /// ```
 /// use headroom::launch::{Pasted, read};
@@ -59,7 +63,9 @@ pub struct Pasted<'a> {
 /// ```
 ///
 /// # Errors
-/// [`LaunchError`], one sentence with line and column where there is one.
+/// [`LaunchError`], one sentence with line and column where there is one: a text longer than
+/// [`MAX_BYTES`], one that no format knows, and a value that a flag does not take. An unknown flag
+/// is no error, it is a row of the report.
 pub fn read(pasted: &[Pasted<'_>], present: &Scenario) -> Result<Launched, LaunchError> {
     if pasted.iter().any(|pasted| pasted.text.len() > MAX_BYTES) {
         return Err(LaunchError::TooLong);
@@ -87,7 +93,7 @@ fn first_of(texts: &[Text<'_>], role: Role) -> Option<Opened> {
     })
 }
 
-/// True if some format knows the text: it is a command or a file that starts something.
+/// Returns true if some format knows the text: it is a command or a file that starts something.
 pub fn recognises(text: &str) -> bool {
     text.len() <= MAX_BYTES && {
         let text = Text::new("", text);
@@ -95,17 +101,31 @@ pub fn recognises(text: &str) -> bool {
     }
 }
 
-/// The tool's own defaults, where its text states nothing.
+/// Returns the tool's own defaults, which count where its text states nothing.
 pub fn defaults(format: Format) -> Scenario {
     Reading::of_nothing(format, &Scenario::default())
 }
 
-/// Writes a scenario as a command or file of that format.
+/// Returns a scenario as a command or file of that format, and the inputs that the tool has no word
+/// for.
+///
+/// Settings that equal the tool's own defaults are left out. A format that is only read gives an
+/// empty text and says so.
+///
+/// ```
+/// use headroom::launch::{Format, write};
+/// use headroom::scenario::codec::decode;
+///
+/// let scenario = decode("v2&do=serve&m=qwen2.5-72b&srv=vllm&n=4&tp=4&ctx=32768").scenario;
+/// let written = write(&scenario, Format::named("vllm").expect("a tool of the list"));
+/// assert!(written.text.starts_with("vllm serve Qwen/Qwen2.5-72B"));
+/// assert!(written.items.iter().any(|item| item.key == "max-model-len"));
+/// ```
 pub fn write(scenario: &Scenario, format: Format) -> Written {
     Writing::of(scenario, format).finish()
 }
 
-/// True if a text is a model's `config.json`: an object that says its kind.
+/// Returns true if a text is a model's `config.json`: an object that says its kind.
 pub fn is_config(text: &str) -> bool {
     let keys = ["\"model_type\"", "\"architectures\"", "\"num_hidden_layers\""];
     text.trim_start().starts_with('{') && text.len() <= MAX_BYTES && keys.iter().any(|key| text.contains(key))

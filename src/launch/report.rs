@@ -47,12 +47,12 @@ pub enum Way {
 }
 
 impl Way {
-    /// True if the row's flag changes memory or time, or may, and does not count.
+    /// Returns true if the row's flag changes memory or time, or may, and does not count.
     pub const fn is_left_out(self) -> bool {
         matches!(self, Self::NotModelled | Self::Unknown)
     }
 
-    /// Its word in reports.
+    /// Returns its word in reports.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -66,7 +66,7 @@ impl Way {
 }
 
 impl Launched {
-    /// Rows whose flag changes memory or may change it, and does not count.
+    /// Returns the rows whose flag changes memory or may change it, and does not count.
     pub fn not_counted(&self) -> impl Iterator<Item = &Row> {
         self.report.iter().filter(|row| row.way.is_left_out())
     }

@@ -20,7 +20,8 @@ pub struct Feedback {
     pub text: String,
 }
 
-/// Reads an answer in the figure's unit: `1.2 TB`, `1200e9`, `12 GiB`, `3k`, `none`.
+/// Returns the amount that an answer states, in the figure's unit: `1.2 TB`, `1200e9`, `12 GiB`,
+/// `3k`, `none`.
 ///
 /// # Errors
 /// One sentence that says what may be written.
@@ -116,7 +117,8 @@ fn memory(word: &str) -> Option<f64> {
     Some((0..powers).fold(1.0, |product, _| product * base))
 }
 
-/// Compares an answer with a figure of the scenario.
+/// Compares an answer with a figure of the scenario and returns the feedback; `tolerance` is
+/// relative, 0.05 for 5 %.
 ///
 /// # Errors
 /// One sentence where the answer cannot be read, or the scenario has no such figure.
@@ -147,8 +149,8 @@ pub fn check(text: &str, figure: &Figure, facts: &Facts, tolerance: f64) -> Resu
 /// A ratio with a known cause, and the sentence about it.
 type Known = (f64, String);
 
-/// The likely mistake behind an answer that is off by this ratio; `None` where the ratio is no
-/// known one.
+/// Returns the likely mistake behind an answer that is off by this ratio; `None` where the ratio is
+/// no known one.
 pub fn known_factor(ratio: f64, figure: &Figure, facts: &Facts) -> Option<String> {
     const SAME: f64 = 0.006;
     let near = |(known, _): &Known| (known - 1.0).abs() > 2.0 * SAME && (ratio / known - 1.0).abs() < SAME;

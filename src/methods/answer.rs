@@ -133,7 +133,7 @@ pub struct MethodAnswer {
 }
 
 impl MethodAnswer {
-    /// The bytes of one kind on one accelerator.
+    /// Returns the bytes of one kind on one accelerator.
     pub fn bytes_of(&self, kind: MethodKind) -> Bytes {
         self.per_gpu.iter().filter(|line| line.kind == kind).map(|line| line.bytes).sum()
     }

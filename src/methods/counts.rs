@@ -167,8 +167,11 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// Tensor and pipeline degree for an instance of that many accelerators: the largest tensor degree that divides the query heads,
-/// fits one node and either divides the key/value heads or is divided by them, with the rest as stages that divide the layers.
+/// Returns the tensor and the pipeline degree for an instance of that many accelerators; `None`
+/// where no degrees fit.
+///
+/// It is the largest tensor degree that divides the query heads, fits one node and either divides
+/// the key/value heads or is divided by them, with the rest as stages that divide the layers.
 ///
 /// ```
 /// # use headroom::methods::instance_shape;

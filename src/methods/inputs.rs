@@ -96,7 +96,8 @@ pub struct MethodInputs {
 }
 
 impl MethodInputs {
-    /// The numbers of a job; `num_parameters` and the achieved rate of one accelerator come from the engine.
+    /// Returns the numbers of a job for the methods; `num_parameters` and the achieved rate of one
+    /// accelerator, FLOPs per second, come from the engine.
     pub fn from_job(job: &Job, num_parameters: u64, achieved_flops_per_gpu: FlopsPerSecond) -> Self {
         let layout = job.layout();
         let cluster = &job.cluster().accelerator;

@@ -78,12 +78,13 @@ pub struct ModelStates {
 }
 
 impl ModelStates {
-    /// The sum.
+    /// Returns the sum, bytes.
     pub fn total(&self) -> Bytes {
         self.weights + self.gradients + self.optimizer
     }
 
-    /// One rank's part when `ZeRO` shares out the optimizer (stage 1), the gradients too (2) and the weights too (3).
+    /// Returns the part of one of `ranks` ranks, bytes, when `ZeRO` shares out the optimizer (stage
+    /// 1), the gradients too (2) and the weights too (3).
     #[must_use]
     pub fn sharded(&self, zero_stage: u8, ranks: u64) -> Self {
         let share = |from: u8, bytes: Bytes| if zero_stage >= from { bytes.per_rank(ranks) } else { bytes };

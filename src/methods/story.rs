@@ -42,18 +42,20 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Activations of that many sequences held at once, checkpoints and recomputed block together.
+    /// Returns the bytes of activations of the shape's sequences held at once, checkpoints and
+    /// recomputed block together.
     pub fn activations(self, shape: &Shape) -> Bytes {
         let (kept, temporary) = ju_2026::held_activations(shape, self.checkpointing, self.flash_attention);
         kept + temporary
     }
 
-    /// The document's equation for the batch of `shape`, rounded up.
+    /// Returns the count of GPUs by the document's equation for the batch of `shape`, rounded up;
+    /// `None` where the part that every GPU repeats does not fit.
     pub fn gpus(self, states: &ModelStates, shape: &Shape, capacity: Bytes) -> Option<u64> {
         ju_2026::gpus(self.zero_stage, states, self.activations(shape), capacity)
     }
 
-    /// Memory of one of `ranks` ranks that holds `sequences` sequences at once.
+    /// Returns the bytes of one of `ranks` ranks that holds `sequences` sequences at once.
     pub fn memory(self, states: &ModelStates, shape: &Shape, ranks: u64, sequences: u64) -> Bytes {
         ju_2026::states_per_gpu(self.zero_stage, states, ranks).total() + self.activations(&shape.with_batch_size(sequences))
     }

@@ -28,7 +28,7 @@ const fn error(
     DocumentError { document, place, printed, recomputed, sentence }
 }
 
-/// The entries of one document.
+/// Returns the entries of one document.
 pub fn of(document: &str) -> impl Iterator<Item = &'static DocumentError> {
     TABLE.iter().filter(move |entry| entry.document == document)
 }

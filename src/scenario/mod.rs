@@ -78,14 +78,15 @@ impl PartialEq for Scenario {
 }
 
 impl Scenario {
-    /// The value that counts: the one set, else one that follows, else the model's or accelerator's, else the field's default.
+    /// Returns the value that counts: the one set, else one that follows, else the model's or
+    /// accelerator's, else the field's default.
     ///
     /// [`Value::Empty`] stands for an optional value that nobody knows.
     pub fn get(&self, id: FieldId) -> Value {
         self.set.get(&id).or_else(|| self.followed_value(id)).cloned().unwrap_or_else(|| self.start(id))
     }
 
-    /// The value a field has when it is cleared, unless it then follows.
+    /// Returns the value that a field has when it is cleared, unless it then follows.
     pub fn start(&self, id: FieldId) -> Value {
         match field(id).default {
             FieldDefault::Integer(value) => Value::Integer(value),
@@ -106,12 +107,12 @@ impl Scenario {
         row.weights.map(Value::choice)
     }
 
-    /// True if the value differs from the one that the field has when cleared.
+    /// Returns true if the value differs from the one that the field has when cleared.
     pub fn is_set(&self, id: FieldId) -> bool {
         self.set.contains_key(&id)
     }
 
-    /// Every field that was set, in the order of the form.
+    /// Returns every field that was set, in the order of the form.
     pub fn set_fields(&self) -> impl Iterator<Item = FieldId> + '_ {
         fields().iter().map(|field| field.id).filter(|id| self.is_set(*id))
     }
@@ -155,8 +156,10 @@ impl Scenario {
         }
     }
 
-    /// Starts from another model of the catalog and drops all changes to the architecture. Returns whether the model is known; an
-    /// unknown one changes nothing.
+    /// Starts from another model of the catalog, by id or other name, and drops all changes to the
+    /// architecture.
+    ///
+    /// Returns true if the model is known; an unknown one changes nothing.
     pub fn set_model(&mut self, id: &str) -> bool {
         let Some(row) = catalog::model_of_id(id) else { return false };
         // A row that takes the place of one that is not listed takes over what the link said, by hand or by keys.
@@ -170,8 +173,10 @@ impl Scenario {
         true
     }
 
-    /// Starts from another accelerator of the catalog and drops all changes to it. Returns whether it is known; an unknown one
-    /// changes nothing.
+    /// Starts from another accelerator of the catalog, by id or other name, and drops all changes
+    /// to it.
+    ///
+    /// Returns true if it is known; an unknown one changes nothing.
     pub fn set_accelerator(&mut self, id: &str) -> bool {
         let Some(row) = catalog::accelerator_of_id(id) else { return false };
         let carried = self.take_changes(FieldId::Accelerator);
@@ -198,7 +203,8 @@ impl Scenario {
         id.is_some_and(|id| names::listed(id, &self.text(id)) == names::Listed::NotYet)
     }
 
-    /// True if the scenario starts from a model or an accelerator that the list does not have.
+    /// Returns true if the scenario starts from a model or an accelerator that the list does not
+    /// have.
     pub fn is_unlisted(&self, id: FieldId) -> bool {
         match id {
             FieldId::Model => self.model().is_none(),
@@ -226,7 +232,7 @@ impl Scenario {
         }
     }
 
-    /// The scenario's own name; empty if it has none.
+    /// Returns the scenario's own name; empty if it has none.
     pub fn name(&self) -> String {
         self.text(FieldId::Name)
     }
@@ -236,37 +242,41 @@ impl Scenario {
         self.set(FieldId::Name, Value::Text(name.to_owned()));
     }
 
-    /// The mode: the model is trained, fine-tuned or served.
+    /// Returns the mode: the model is trained, fine-tuned or served.
     pub fn mode(&self) -> Mode {
         self.word(FieldId::Mode)
     }
 
-    /// How memory is written.
+    /// Returns the unit in which memory is written, GB or GiB.
     pub fn memory_unit(&self) -> MemoryUnit {
         self.word(FieldId::MemoryUnit)
     }
 
-    /// The model of the catalog that the architecture starts from.
+    /// Returns the model of the catalog that the architecture starts from; `None` where the list
+    /// does not have it.
     pub fn model(&self) -> Option<&'static ModelRow> {
         catalog::model_of_id(&self.text(FieldId::Model))
     }
 
-    /// The accelerator of the catalog that the hardware starts from.
+    /// Returns the accelerator of the catalog that the hardware starts from; `None` where the list
+    /// does not have it.
     pub fn accelerator(&self) -> Option<&'static AcceleratorRow> {
         catalog::accelerator_of_id(&self.text(FieldId::Accelerator))
     }
 
-    /// True if the architecture differs from that of the model that the scenario starts from.
+    /// Returns true if the architecture differs from that of the model that the scenario starts
+    /// from.
     pub fn is_custom_model(&self) -> bool {
         self.set.keys().any(|id| field(*id).default.is_of_model())
     }
 
-    /// True if the accelerator differs from the one that the scenario starts from.
+    /// Returns true if the accelerator differs from the one that the scenario starts from.
     pub fn is_custom_accelerator(&self) -> bool {
         self.set.keys().any(|id| is_of_accelerator(*id))
     }
 
-    /// Every field whose value counts in one of the modes in use and differs between the two, in the order of the form.
+    /// Returns every field whose value counts in one of the modes in use and differs between the
+    /// two scenarios, in the order of the form.
     pub fn differences(&self, other: &Self) -> Vec<FieldId> {
         // A key that only one of the two families reads says nothing about the other.
         let counts = |field: &&Field| match field.default {
@@ -276,7 +286,7 @@ impl Scenario {
         fields().iter().filter(counts).map(|field| field.id).filter(|id| self.get(*id) != other.get(*id)).collect()
     }
 
-    /// Every input that counts: in the scenario's mode, and for its model.
+    /// Returns every input that counts: in the scenario's mode, and for its model.
     pub fn counting_fields(&self) -> impl Iterator<Item = &'static Field> + '_ {
         fields().iter().filter(|field| self.counts(field))
     }

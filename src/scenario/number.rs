@@ -58,7 +58,8 @@ pub(super) fn decimal(text: &str, unit: &str) -> Result<f64, Problem> {
     if value.is_finite() { Ok(value) } else { Err(Problem::TooLarge) }
 }
 
-/// A number and what stands behind it, such as a unit; nothing where the text does not begin with a number that is not negative.
+/// Returns a number and the text behind it, such as a unit; `None` where the text does not begin
+/// with a number that is not negative.
 ///
 /// ```
 /// # use headroom::scenario::number_and_unit;

@@ -104,23 +104,27 @@ struct File {
 }
 
 impl SavedScenario {
-    /// The key it is stored under.
+    /// Returns the key under which the record is stored.
     pub fn storage_key(&self) -> String {
         format!("{KEY_PREFIX}{}", self.id)
     }
 }
 
-/// The id of a saved scenario from its storage key; `None` for other keys.
+/// Returns the id of a saved scenario from its storage key; `None` for other keys.
 pub fn id_of_key(key: &str) -> Option<&str> {
     key.strip_prefix(KEY_PREFIX).filter(|id| is_id(id))
 }
 
-/// Where a record that cannot be read is put aside, so that nothing is lost: `headroom:corrupt:<key>:<time>`.
+/// Returns the key where a record that cannot be read is put aside, so that nothing is lost:
+/// `headroom:corrupt:<key>:<time>`.
+///
+/// `time_ms` is milliseconds since 1970.
 pub fn quarantine_key(key: &str, time_ms: u64) -> String {
     format!("{QUARANTINE_PREFIX}{key}:{time_ms}")
 }
 
-/// An id for a new record from the time and a random number; two tabs do not make the same one.
+/// Returns an id for a new record from the time, in milliseconds since 1970, and a random number;
+/// two tabs do not make the same one.
 ///
 /// ```
 /// use headroom::scenario::records::new_id;
@@ -130,7 +134,7 @@ pub fn new_id(time_ms: u64, random: u32) -> String {
     format!("{time_ms:x}-{random:x}")
 }
 
-/// The record as JSON.
+/// Returns the record as JSON.
 pub fn to_json(record: &SavedScenario) -> String {
     serde_json::to_string(&wire(record)).unwrap_or_default()
 }
@@ -175,13 +179,14 @@ fn record_of(document: &impl Document, given: Option<String>) -> Result<SavedSce
     checked(record().ok_or_else(|| RecordError::Malformed("a part of it is missing or wrong".to_owned()))?)
 }
 
-/// All records as one JSON file.
+/// Returns all records as one JSON file.
 pub fn export_all(records: &[SavedScenario]) -> String {
     let scenarios: Vec<Wire> = records.iter().map(wire).collect();
     serde_json::to_string_pretty(&File { headroom: "scenarios", v: VERSION, scenarios }).unwrap_or_default()
 }
 
-/// Reads such a file. Scenarios that cannot be read are named and left out; the others are kept.
+/// Reads a file that [`export_all`] wrote. Scenarios that cannot be read are named and left out;
+/// the others are kept.
 ///
 /// # Errors
 /// One sentence when the file as a whole is none of ours.

@@ -43,7 +43,8 @@ pub enum RemarkKind {
 }
 
 impl Remark {
-    /// The sentence without the marks around names of keys: to be spoken, or where text is plain.
+    /// Returns the sentence without the marks around names of keys: to be spoken, or where text is
+    /// plain.
     pub fn plain(&self) -> String {
         self.text.replace('`', "")
     }

@@ -32,13 +32,25 @@ pub struct FieldError {
 }
 
 impl Scenario {
-    /// The checked job, with one tensor-, pipeline- and data-parallel layout that uses all GPUs.
+    /// Returns the checked job, with one tensor-, pipeline- and data-parallel layout that uses all
+    /// GPUs.
     ///
-    /// Data-parallel ranks are `GPUs / (tensor · pipeline)`. Layouts that merely cannot run (heads that do not split, a batch that does
-    /// not divide) are no errors here: the estimate names them.
+    /// Data-parallel ranks are `GPUs / (tensor · pipeline)`. Layouts that merely cannot run (heads
+    /// that do not split, a batch that does not divide) are no errors here: the estimate names
+    /// them.
     ///
     /// # Errors
-    /// Every problem found, at least one.
+    /// Every problem found, at least one, each with the field that it is about.
+    ///
+    /// ```
+    /// use headroom::scenario::{FieldId, Scenario, Value};
+    ///
+    /// let mut scenario = Scenario::default();
+    /// assert!(scenario.resolve().is_ok());
+    /// scenario.set(FieldId::SeqLength, Value::Integer(0));
+    /// let problems = scenario.resolve().expect_err("a sequence has a token at least");
+    /// assert_eq!(problems[0].field, FieldId::SeqLength);
+    /// ```
     pub fn resolve(&self) -> Result<Job, Vec<FieldError>> {
         let mode = self.mode();
         // Without the row that it starts from nothing else of the scenario can be judged.

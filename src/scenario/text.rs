@@ -11,7 +11,13 @@ fn is_shown(character: char) -> bool {
         )
 }
 
-/// A name without control and reordering characters, and with single blanks between its words.
+/// Returns a name without control and reordering characters, and with single blanks between its
+/// words.
+///
+/// ```
+/// use headroom::scenario::clean;
+/// assert_eq!(clean("  two\u{202e}  runs\n"), "two runs");
+/// ```
 pub fn clean(text: &str) -> String {
     let blanks: String = text.chars().map(|character| if character.is_whitespace() { ' ' } else { character }).collect();
     let shown: String = blanks.chars().filter(|character| is_shown(*character)).collect();

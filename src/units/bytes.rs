@@ -14,7 +14,8 @@ use super::rates::to_f64;
 pub struct Elements(pub u64);
 
 impl Elements {
-    /// The number of elements of a tensor of that shape (saturating product).
+    /// Returns the number of elements of a tensor of that shape: the product of its dimensions, at
+    /// most `u64::MAX`.
     ///
     /// ```
     /// # use headroom::units::{DType, Elements};
@@ -26,7 +27,8 @@ impl Elements {
         Self(shape.into_iter().fold(1, u64::saturating_mul))
     }
 
-    /// Bytes of that many elements in the given format, rounded up to whole bytes.
+    /// Returns the bytes of that many elements in the given format: `⌈elements · bits / 8⌉`,
+    /// without scales of a quantised format.
     pub fn stored_as(self, dtype: DType) -> Bytes {
         let bits = u128::from(self.0) * u128::from(dtype.bits());
         Bytes(u64::try_from(bits.div_ceil(8)).unwrap_or(u64::MAX))
@@ -45,19 +47,21 @@ impl Bytes {
     /// One binary gigabyte, 2³⁰ bytes.
     pub const GIB: u64 = 1 << 30;
 
-    /// The amount of the most loaded rank when it is split over `ranks` (rounded up).
+    /// Returns the bytes of the most loaded rank when the amount is split over `ranks`: `⌈bytes /
+    /// ranks⌉`; no ranks count as one.
     #[must_use]
     pub fn per_rank(self, ranks: u64) -> Self {
         Self(self.0.div_ceil(ranks.max(1)))
     }
 
-    /// The amount less `other`, or zero if `other` is larger.
+    /// Returns the amount less `other`, bytes, or zero if `other` is larger.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// That many per cent of this amount, rounded up.
+    /// Returns that many per cent of this amount, bytes, rounded up; zero for a percentage that is
+    /// not positive and finite.
     #[must_use]
     pub fn percent(self, percent: f64) -> Self {
         if !percent.is_finite() || percent <= 0.0 {
@@ -66,7 +70,7 @@ impl Bytes {
         Self(super::rates::ceil_u64(self.as_f64() * percent / 100.0))
     }
 
-    /// The amount as a float, for charts and ratios only.
+    /// Returns the amount in bytes as a float, for charts and ratios only: above 2⁵³ it is rounded.
     pub fn as_f64(self) -> f64 {
         to_f64(self.0)
     }
@@ -109,7 +113,7 @@ pub enum MemoryUnit {
 }
 
 impl MemoryUnit {
-    /// The unit's written name.
+    /// Returns the unit's written name: `GB` or `GiB`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gb => "GB",
@@ -117,7 +121,7 @@ impl MemoryUnit {
         }
     }
 
-    /// How many bytes one unit holds.
+    /// Returns how many bytes one unit holds: 10⁹ or 2³⁰.
     pub const fn bytes(self) -> u64 {
         match self {
             Self::Gb => Bytes::GB,
@@ -125,7 +129,7 @@ impl MemoryUnit {
         }
     }
 
-    /// The number alone, with the given count of decimals.
+    /// Returns the amount in this unit as a number alone, with the given count of decimals.
     ///
     /// ```
     /// # use headroom::units::{Bytes, MemoryUnit};
@@ -135,7 +139,8 @@ impl MemoryUnit {
         super::rates::grouped(bytes.as_f64() / to_f64(self.bytes()), decimals)
     }
 
-    /// The number with its unit; small amounts in MB/MiB, kB/KiB or bytes so that nothing reads as zero.
+    /// Returns the amount with its unit; small amounts in MB/MiB, kB/KiB or bytes so that nothing
+    /// reads as zero, large ones in TB/TiB or PB/PiB.
     ///
     /// ```
     /// # use headroom::units::{Bytes, MemoryUnit};
@@ -176,10 +181,8 @@ impl fmt::Display for MemoryUnit {
     }
 }
 
-/// The parts rounded to `decimals` so that they add up to the rounded total exactly (largest remainder).
-///
-/// Returns the parts in units of 10^-decimals of `unit`, and the total in the same unit; the parts
-/// add up to it.
+/// Returns the parts rounded to `decimals`, and their rounded total, both in units of 10^-decimals
+/// of `unit`; the parts add up to the total (largest remainder).
 ///
 /// ```
 /// # use headroom::units::{Bytes, MemoryUnit, rounded_parts};

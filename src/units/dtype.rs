@@ -35,7 +35,7 @@ pub enum DType {
 }
 
 impl DType {
-    /// Width of one element in bits.
+    /// Returns the width of one element in bits, without scales.
     pub const fn bits(self) -> u64 {
         match self {
             Self::Int64 => 64,
@@ -51,7 +51,7 @@ impl DType {
         }
     }
 
-    /// The short name used in tables and links, e.g. `bf16`.
+    /// Returns the short name used in tables and links, e.g. `bf16`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fp32 => "fp32",

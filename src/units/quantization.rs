@@ -105,7 +105,7 @@ pub enum WeightFormat {
 }
 
 impl WeightFormat {
-    /// The width that most parameters have, without scales, as documents count.
+    /// Returns the width that most parameters have, without scales, as documents count.
     pub const fn dtype(self) -> DType {
         match self {
             Self::Bf16 | Self::Gguf16 => DType::Bf16,
@@ -135,12 +135,13 @@ impl WeightFormat {
         }
     }
 
-    /// True if every parameter is stored in [`Self::dtype`] and nothing is stored beside it.
+    /// Returns true if every parameter is stored in [`Self::dtype`] and nothing is stored beside
+    /// it.
     pub const fn is_plain(self) -> bool {
         matches!(self, Self::Bf16 | Self::Fp16 | Self::Fp32 | Self::Fp8 | Self::Int8 | Self::Int4)
     }
 
-    /// True for a format of GGUF files, which llama.cpp loads.
+    /// Returns true for a format of GGUF files, which llama.cpp loads.
     pub const fn is_gguf(self) -> bool {
         !self.is_plain()
             && !matches!(
@@ -158,7 +159,8 @@ impl WeightFormat {
             )
     }
 
-    /// The format of activations beside such weights: quantised weights are multiplied with 16-bit activations.
+    /// Returns the format of activations beside such weights: quantised weights are multiplied with
+    /// 16-bit activations.
     pub const fn activation(self) -> DType {
         match self {
             Self::Fp32 => DType::Fp32,
@@ -167,7 +169,7 @@ impl WeightFormat {
         }
     }
 
-    /// The format that the blocks' matrix products run in: 8-bit formats that also scale
+    /// Returns the format that the blocks' matrix products run in: 8-bit formats that also scale
     /// activations are multiplied in 8 bits by their software, all others are turned into 16 bits
     /// first.
     pub const fn products(self) -> DType {
@@ -200,7 +202,7 @@ pub enum CacheFormat {
 }
 
 impl CacheFormat {
-    /// The width of one cached number without scales.
+    /// Returns the width of one cached number without scales.
     pub const fn dtype(self) -> DType {
         match self {
             Self::Bf16 => DType::Bf16,

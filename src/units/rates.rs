@@ -3,20 +3,26 @@
 use std::iter::Sum;
 use std::ops::{Add, Div, Mul};
 
-/// The nearest float of a count. It is exact below 2⁵³; only charts, ratios and FLOPs use larger
+/// Returns the nearest float of a count: exact up to 2⁵³. Only charts, ratios and FLOPs use larger
 /// counts.
 #[expect(clippy::cast_precision_loss, reason = "the one documented conversion of counts to floats")]
 pub const fn to_f64(count: u64) -> f64 {
     count as f64
 }
 
-/// A non-negative float rounded up to a count, saturating; NaN gives 0, anything too large the maximum.
+/// Returns a non-negative float rounded up to a count; NaN gives 0, anything too large the maximum.
+///
+/// ```
+/// # use headroom::units::ceil_u64;
+/// assert_eq!([ceil_u64(2.1), ceil_u64(f64::NAN), ceil_u64(1e30)], [3, 0, u64::MAX]);
+/// ```
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float-to-int casts saturate, NaN becomes 0")]
 pub fn ceil_u64(value: f64) -> u64 {
     value.ceil() as u64
 }
 
-/// Two to a power, exact for whole powers; below the smallest normal float it gives 0, above the largest infinity.
+/// Returns `2^power`, exact for whole powers; below the smallest normal float it gives 0, above the
+/// largest infinity.
 ///
 /// `exp2` is not used, because its table is 4 kB of the page that do not compress.
 ///
@@ -34,7 +40,7 @@ pub fn two_to(power: f64) -> f64 {
     f64::from_bits(exponent << MANTISSA_BITS) * ((power - whole) * std::f64::consts::LN_2).exp()
 }
 
-/// A number with thin-space thousands and a fixed count of decimals.
+/// Returns a number with thin spaces between thousands and a fixed count of decimals.
 ///
 /// ```
 /// # use headroom::units::grouped;
@@ -47,7 +53,7 @@ pub fn grouped(value: f64, decimals: usize) -> String {
     thousands(whole) + rest
 }
 
-/// A whole number with a thin space between groups of three digits, from five digits on.
+/// Returns a whole number with a thin space between groups of three digits, from five digits on.
 ///
 /// ```
 /// # use headroom::units::whole;
@@ -57,8 +63,8 @@ pub fn whole(number: u64) -> String {
     thousands(&number.to_string())
 }
 
-/// The digits of a whole number, with or without a sign, with a thin space between groups of three
-/// from five digits on.
+/// Returns the digits of a whole number, with or without a sign, with a thin space between groups
+/// of three from five digits on.
 pub fn thousands(whole: &str) -> String {
     if whole.len() <= 4 {
         return whole.to_owned();
@@ -125,19 +131,19 @@ impl Flops {
     /// One peta-FLOP/s kept up for one day.
     pub const PFLOP_DAY: f64 = 8.64e19;
 
-    /// The amount in PFLOP-days.
+    /// Returns the amount in PFLOP-days: FLOPs over `8.64 · 10¹⁹`.
     pub fn pflop_days(self) -> f64 {
         self.0 / Self::PFLOP_DAY
     }
 }
 
 impl Seconds {
-    /// The time in hours.
+    /// Returns the time in hours.
     pub fn hours(self) -> f64 {
         self.0 / 3600.0
     }
 
-    /// The time in days.
+    /// Returns the time in days.
     pub fn days(self) -> f64 {
         self.0 / 86_400.0
     }

@@ -13,7 +13,8 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// The scale for an answer: one decimal, more where the amounts or the margin would read as zero.
+    /// Returns the scale for an answer: one decimal, up to three where the amounts or the margin
+    /// would read as zero.
     pub fn of(unit: MemoryUnit, total: Bytes, capacity: Bytes) -> Self {
         let gap = Bytes(total.0.abs_diff(capacity.0));
         let finest = if gap.0 == 0 { total } else { gap.min(total) };
@@ -21,33 +22,42 @@ impl Scale {
         Self { unit, decimals }
     }
 
-    /// Parts and total in units of the last decimal.
+    /// Returns the rounded parts and their total in units of the last decimal; the parts add up to
+    /// the total.
     pub fn parts(self, parts: &[Bytes]) -> (Vec<u64>, u64) {
         rounded_parts(parts, self.unit, self.decimals)
     }
 
-    /// Groups with their parts, and the total, in units of the last decimal: groups add up to the total, parts to their group.
+    /// Returns groups with their parts, and the total, in units of the last decimal: groups add up
+    /// to the total, parts to their group.
     pub fn groups<G: AsRef<[Bytes]>>(self, groups: &[G]) -> (Vec<(u64, Vec<u64>)>, u64) {
         rounded_groups(groups, self.unit, self.decimals)
     }
 
-    /// One amount, rounded, in units of the last decimal.
+    /// Returns one amount, rounded, in units of the last decimal.
     pub fn round(self, bytes: Bytes) -> u64 {
         self.parts(&[bytes]).1
     }
 
-    /// A rounded amount as a number without unit.
+    /// Returns a rounded amount, given in units of the last decimal, as a number without unit.
     pub fn number(self, rounded: u64) -> String {
         let digits = usize::try_from(self.decimals).unwrap_or(1);
         grouped(to_f64(rounded) / to_f64(10_u64.pow(self.decimals)), digits)
     }
 
-    /// An amount as a number without unit.
+    /// Returns an amount as a number without unit.
     pub fn show(self, bytes: Bytes) -> String {
         self.number(self.round(bytes))
     }
 
-    /// The gap between two amounts as printed: the difference of the rounded ones, without unit.
+    /// Returns the gap between two amounts as printed: the difference of the rounded ones, without
+    /// unit.
+    ///
+    /// ```
+    /// # use headroom::units::{Bytes, MemoryUnit, Scale};
+    /// let scale = Scale::of(MemoryUnit::Gib, Bytes(70 << 30), Bytes(80 << 30));
+    /// assert_eq!(scale.gap(Bytes(80 << 30), Bytes(70 << 30)), "10.0");
+    /// ```
     pub fn gap(self, one: Bytes, other: Bytes) -> String {
         self.number(self.round(one).abs_diff(self.round(other)))
     }
@@ -64,7 +74,7 @@ pub struct TimeScale {
 }
 
 impl TimeScale {
-    /// The scale for a step of that length: its first four digits.
+    /// Returns the scale for a step of that length: its first four digits, in s, ms or µs.
     ///
     /// ```
     /// # use headroom::units::{Seconds, TimeScale};
@@ -81,14 +91,16 @@ impl TimeScale {
         Self { unit, last: each / to_f64(10_u64.pow(decimals)), decimals }
     }
 
-    /// Parts and total in units of the last decimal; the parts add up to the total.
+    /// Returns the rounded parts and their total in units of the last decimal; the parts add up to
+    /// the total.
     pub fn parts(self, parts: &[Seconds]) -> (Vec<u64>, u64) {
         const FINER: f64 = 1e6;
         let parts: Vec<u128> = parts.iter().map(|part| u128::from(ceil_u64(part.0 / self.last * FINER))).collect();
         shared_out(&parts, u128::from(ceil_u64(FINER)))
     }
 
-    /// A rounded amount with its unit.
+    /// Returns a rounded amount, given in units of the last decimal, with its unit; a rounded 0
+    /// reads as less than the last decimal.
     pub fn show(self, rounded: u64) -> String {
         let digits = usize::try_from(self.decimals).unwrap_or(0);
         let sign = if rounded == 0 { "< " } else { "" };

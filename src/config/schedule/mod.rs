@@ -179,7 +179,7 @@ impl PassTimes {
         Self { forward, backward_input, backward_weight, overlapped: forward + backward_input + backward_weight }
     }
 
-    /// All passes of one micro-batch through one chunk.
+    /// Returns the time of all passes of one micro-batch through one chunk.
     pub const fn all(&self) -> f64 {
         self.forward + self.backward_input + self.backward_weight
     }
@@ -201,12 +201,12 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Chunks that a rank works on: its own, or one for each direction.
+    /// Returns the chunks that a rank works on: its own, or one for each direction.
     pub const fn chunks_on_rank(&self) -> u64 {
         if matches!(self.schedule, PipelineSchedule::DualPipe) { 2 } else { self.chunks }
     }
 
-    /// The place of a rank's chunk in the model, counted from 0 at the embedding.
+    /// Returns the place of a rank's chunk in the model, counted from 0 at the embedding.
     pub const fn position(&self, rank: u64, chunk: u64) -> u64 {
         match self.schedule {
             PipelineSchedule::DualPipe if chunk > 0 => self.ranks.saturating_sub(rank).saturating_sub(1),
@@ -215,12 +215,14 @@ impl Pipeline {
         }
     }
 
-    /// Places for chunks in the model: `p · v`; under `DualPipe`, whose ranks hold two of them each, p.
+    /// Returns the places for chunks in the model: `p · v`; under `DualPipe`, whose ranks hold two
+    /// of them each, p.
     pub const fn positions(&self) -> u64 {
         self.ranks.saturating_mul(self.chunks)
     }
 
-    /// The most chunks of micro-batches that a rank keeps at once, counted from their forward to their last backward.
+    /// Returns the most chunks of micro-batches that a rank keeps at once, counted from their
+    /// forward to their last backward.
     ///
     /// A micro-batch that waits for its backward for weights counts whole, as in Qi et al. 2023,
     /// table 1 with `M_B = M_W`.
@@ -243,11 +245,18 @@ impl Pipeline {
         }
     }
 
-    /// Idle time of the rank that waits longest between its first pass and its last, in the unit of `times`.
+    /// Returns the idle time of the rank that waits longest between its first pass and its last, in
+    /// the unit of `times`.
     ///
-    /// Times are those of one chunk. For the zero-bubble schedules the formula holds for any times once m fills the pipeline (p, or
-    /// 2p − 1 micro-batches), and for F = B = W for any m; it counts no wait for the optimizer across ranks (H2's post-validation).
-    /// For `DualPipe` it is the report's formula (table 2), met exactly where F = B ≥ W and nothing is gained by overlap.
+    /// Symbols: `p` ranks, `m` micro-batches, `F`, `B`, `W` the times of forward, backward for
+    /// inputs and backward for weights of one chunk. Formulas: `(p − 1)(F + B + W)` under GPipe,
+    /// one forward one backward, and interleaving; `max((p − 1)(F + B) − (min(m, p) − 1) W, (p − 1)
+    /// B)` under ZB-H1; H2 and `DualPipe` have their own.
+    ///
+    /// For the zero-bubble schedules the formula holds for any times once m fills the pipeline (p,
+    /// or 2p − 1 micro-batches), and for F = B = W for any m; it counts no wait for the optimizer
+    /// across ranks (H2's post-validation). For `DualPipe` it is the report's formula (table 2),
+    /// met exactly where F = B ≥ W and nothing is gained by overlap.
     pub fn bubble(&self, times: &PassTimes) -> f64 {
         let behind = crate::units::to_f64(self.ranks.saturating_sub(1));
         let PassTimes { forward, backward_input, backward_weight, .. } = *times;
@@ -270,15 +279,17 @@ impl Pipeline {
         }
     }
 
-    /// The bubble as a share of the step, in [0, 1): idle time over idle time and work.
+    /// Returns the bubble as a share of the step, in [0, 1): idle time over idle time and work.
+    ///
+    /// Work is `m · v` passes of one chunk, with `m` micro-batches and `v` chunks.
     pub fn bubble_fraction(&self, times: &PassTimes) -> f64 {
         let passes = crate::units::to_f64(self.micro_batches.saturating_mul(self.chunks));
         let (bubble, work) = (self.bubble(times), passes * times.all());
         if bubble + work > 0.0 { bubble / (bubble + work) } else { 0.0 }
     }
 
-    /// This pipeline with the fewest micro-batches that hold as much memory at every moment:
-    /// further micro-batches repeat the same moments.
+    /// Returns this pipeline with the fewest micro-batches that hold as much memory at every
+    /// moment: further micro-batches repeat these moments.
     ///
     /// GPipe's memory grows with every micro-batch, so its number of micro-batches is kept.
     #[must_use]

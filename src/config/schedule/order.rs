@@ -3,11 +3,12 @@
 use super::{Pipeline, PipelineSchedule, Slot, Work};
 
 impl Pipeline {
-    /// The passes of a rank, in the order in which it runs them.
+    /// Returns the passes of a rank, in the order in which it runs them.
     ///
     /// Sources: GPipe (Huang et al. 2019, figure 2c), 1F1B and interleaving (Megatron-LM,
-    /// `core/pipeline_parallel/schedules.py`), ZB-H1 and ZB-H2 (Qi et al. 2023, figure 3 and section 2.3), `DualPipe` (the eight steps
-    /// of `dualpipe/dualpipe.py`; p must be even and m even and at least 2p, which is assumed here by rounding up).
+    /// `core/pipeline_parallel/schedules.py`), ZB-H1 and ZB-H2 (Qi et al. 2023, figure 3 and
+    /// section 2.3), `DualPipe` (the eight steps of `dualpipe/dualpipe.py`; p must be even and m
+    /// even and at least 2p, which is assumed here by rounding up).
     pub fn order(&self, rank: u64) -> Vec<Slot> {
         match self.schedule {
             PipelineSchedule::GPipe => self.gpipe(rank),

@@ -39,10 +39,12 @@ struct Rank {
 type Key = (bool, u64, u64, u64);
 
 impl Pipeline {
-    /// Plays one step, for a chart of the schedule. Empty if the passes wait for each other for
-    /// ever, which no schedule of the table does.
+    /// Plays one step and returns when each pass begins and ends, in the unit of `times`, for a
+    /// chart of the schedule.
     ///
-    /// Forward needs the forward of the position before, backward for inputs that of the position behind; messages take no time.
+    /// Empty if the passes wait for each other for ever, which no schedule of the table does.
+    /// Forward needs the forward of the position before, backward for inputs that of the position
+    /// behind; messages take no time.
     pub fn play(&self, times: &PassTimes) -> Played {
         let mut ends: BTreeMap<Key, f64> = BTreeMap::new();
         let mut ranks: Vec<Rank> =

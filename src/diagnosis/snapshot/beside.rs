@@ -56,15 +56,17 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Memory that one side has more than the other.
+    /// Returns the bytes that one side has more than the other: `block · |measured − predicted|`.
     pub fn bytes(&self) -> Bytes {
         self.block * self.measured.abs_diff(self.predicted)
     }
 }
 
-/// Sets a snapshot beside a job.
+/// Returns a snapshot beside a job's replay: peaks, bytes that both have in common, and the sizes
+/// of tensors in which they differ most.
 ///
-/// Tensors are told apart only by the size of their blocks: equal sizes count as the same tensor.
+/// Assumes that tensors are alike if their blocks are equally large, because nothing else in a
+/// snapshot names them.
 ///
 /// # Errors
 /// [`NotReplayed`] where the job's order of allocations is not known.

@@ -38,7 +38,8 @@ pub struct Furthest {
 }
 
 impl Courses {
-    /// The last step of a replay, and an equally long part of the record around its last peak.
+    /// Returns the last step of a replay and an equally long part of the record around its last
+    /// peak, bytes at each moment; `None` where one of the two is empty.
     pub fn of(measured: &[Bytes], predicted: &[HeldAfter]) -> Option<Self> {
         let peak_of = |held: &mut dyn Iterator<Item = Bytes>| held.enumerate().max_by_key(|(_, held)| *held).map(|(at, _)| at);
         let peak = peak_of(&mut predicted.iter().map(|moment| moment.held))?;

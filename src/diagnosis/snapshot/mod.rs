@@ -62,7 +62,8 @@ pub enum SnapshotError {
     NoRecord,
 }
 
-/// Reads a snapshot.
+/// Reads a memory snapshot of PyTorch, the pickle that `torch.cuda.memory._dump_snapshot` writes,
+/// and returns bytes and tensors at its peak.
 ///
 /// Bytes of a tensor are those that were asked for; sums count each as a multiple of 512 bytes, as
 /// PyTorch's allocator does. The end of a block that was not split is not in the record and not

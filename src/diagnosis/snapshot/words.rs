@@ -18,7 +18,7 @@ pub struct AmountOfBoth {
 }
 
 impl SnapshotBeside {
-    /// Peaks on both sides.
+    /// Returns the peaks of both sides, bytes: of tensors, and of the memory that PyTorch holds.
     pub const fn amounts(&self) -> [AmountOfBoth; 2] {
         let (measured, predicted) = (&self.measured, &self.predicted.memory);
         [
@@ -27,14 +27,16 @@ impl SnapshotBeside {
         ]
     }
 
-    /// The record in one sentence.
+    /// Returns the record in one sentence.
     pub fn heading(&self) -> String {
         let device = self.measured.device;
         format!("Memory snapshot of GPU {device}: {} entries.", whole(u64::try_from(self.measured.entries).unwrap_or(u64::MAX)))
     }
 
-    /// The share of the measured memory that is explained, and reasons why the two sides may not
-    /// agree.
+    /// Returns sentences on the share of the measured memory that is explained, and on reasons why
+    /// the two sides may not agree.
+    ///
+    /// `job_grows_segments` is true where the job sets `expandable_segments`.
     pub fn sentences(&self, job_grows_segments: bool) -> Vec<String> {
         let total = self.measured.allocated;
         let share = grouped(100.0 * self.alike.as_f64() / total.as_f64().max(1.0), 1);
@@ -57,8 +59,8 @@ impl SnapshotBeside {
         said
     }
 
-    /// The moment of the step at which the two sides are furthest apart; `None` where they stay
-    /// within one percent of the peak.
+    /// Returns the moment of the step at which the two sides are furthest apart, in one sentence;
+    /// `None` where they stay within one percent of the peak.
     pub fn furthest_in_words(&self) -> Option<String> {
         let Furthest { measured, predicted, op } = self.courses.as_ref()?.furthest;
         let apart = measured.0.abs_diff(predicted.0);
@@ -71,7 +73,8 @@ impl SnapshotBeside {
         })
     }
 
-    /// Memory in the differences that are not named; `None` where all are named.
+    /// Returns the memory in the differences that are not named, in one sentence; `None` where all
+    /// are named.
     pub fn rest_in_words(&self) -> Option<String> {
         let [measured, predicted] = self.rest;
         (measured + predicted > Bytes::ZERO).then(|| {
@@ -85,13 +88,14 @@ impl SnapshotBeside {
 }
 
 impl Difference {
-    /// The side that has more, and by how many: `4 more in the snapshot`.
+    /// Returns the side that has more, and by how many tensors: `4 more in the snapshot`.
     pub fn excess(&self) -> String {
         let side = if self.measured > self.predicted { "snapshot" } else { "estimate" };
         format!("{} more in the {side}", whole(self.measured.abs_diff(self.predicted)))
     }
 
-    /// The tensors of the difference: names of the estimate, lines of Python of the snapshot.
+    /// Returns the tensors of the difference: names of the estimate, lines of Python of the
+    /// snapshot.
     pub fn origin(&self) -> String {
         let names = self.names.iter().map(|[op, name]| format!("{name} ({op})")).take(MOST_NAMES);
         let places = self.places.iter().map(|place| format!("asked for by {place}")).take(MOST_NAMES);

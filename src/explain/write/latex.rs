@@ -6,7 +6,7 @@ use super::text::is_itself;
 use super::{Form, Written, number, tightness};
 use crate::units::MemoryUnit;
 
-/// An explanation's formulas as an `align*` of LaTeX (amsmath): letters, numbers, result.
+/// Returns an explanation's formulas as an `align*` of LaTeX (amsmath): letters, numbers, result.
 pub fn latex(explanation: &Explanation, unit: MemoryUnit) -> String {
     let mut lines = Vec::new();
     for Written { label, expr, result } in explanation.written(unit) {

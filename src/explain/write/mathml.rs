@@ -4,8 +4,10 @@ use super::super::expr::{Expr, Part, Symbol};
 use super::text::{numbers, symbols};
 use super::{Form, number, tightness};
 
-/// A formula as a `math` element. Letters and numbers carry their meaning as `title`, parts of
-/// memory their kind as `data-kind`; `alttext` gives the formula in plain text.
+/// Returns a formula as a `math` element of MathML.
+///
+/// Letters and numbers carry their meaning as `title`, parts of memory their kind as `data-kind`;
+/// `alttext` gives the formula in plain text.
 pub fn mathml(expr: &Expr, form: Form) -> String {
     let plain = match form {
         Form::Symbols => symbols(expr),

@@ -71,7 +71,8 @@ fn in_words(measure: Measure, value: Value, unit: MemoryUnit, printed: Option<&s
     }
 }
 
-/// The value of a formula for bytes, in words.
+/// Returns the value of a formula for bytes, in words: the exact bytes, and the amount in both
+/// units, `unit` first.
 pub fn result_of(expr: &Expr, unit: MemoryUnit) -> String {
     let bytes = expr.exact().and_then(|bytes| u64::try_from(bytes).ok());
     bytes.map_or_else(|| number(Value::Real(expr.value())), |bytes| bytes_in_words(bytes, unit, None))

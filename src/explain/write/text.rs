@@ -7,14 +7,14 @@ use crate::estimator::Certainty;
 use crate::sources::Source;
 use crate::units::MemoryUnit;
 
-/// A formula in letters.
+/// Returns a formula in letters.
 pub fn symbols(expr: &Expr) -> String {
     let mut out = String::new();
     add(&mut out, expr, Form::Symbols);
     out
 }
 
-/// A formula with numbers: sums, products, `/`, rounded brackets, powers, `max`.
+/// Returns a formula with numbers: sums, products, `/`, rounded brackets, powers, `max`.
 pub fn numbers(expr: &Expr) -> String {
     let mut out = String::new();
     add(&mut out, expr, Form::Numbers);
@@ -91,7 +91,7 @@ fn rounded(out: &mut String, (above, below): (&Expr, &Expr), form: Form, [open, 
     out.push_str(close);
 }
 
-/// An explanation as plain text.
+/// Returns an explanation as plain text, amounts in `unit`.
 pub fn text(explanation: &Explanation, unit: MemoryUnit) -> String {
     let mut out =
         vec![format!("{}: {}", explanation.title, explanation.result(unit)), explanation.sentence.clone(), String::new()];
@@ -117,7 +117,7 @@ pub fn text(explanation: &Explanation, unit: MemoryUnit) -> String {
     out.join("\n")
 }
 
-/// True if a formula is nothing but the figure.
+/// Returns true if a formula is nothing but the figure.
 pub fn is_itself(expr: &Expr) -> bool {
     matches!(expr, Expr::Part(part) if part.how.is_none())
 }
@@ -134,7 +134,7 @@ fn stands_out(largest: &Largest, unit: MemoryUnit) -> String {
     )
 }
 
-/// The meaning of letters and words in a formula: letter, meaning, value.
+/// Returns the meaning of letters and words in a formula: letter, meaning, value.
 pub fn legend(explanation: &Explanation) -> Vec<(String, String, String)> {
     let mut all: Vec<&Symbol> = explanation.expr.symbols();
     if let Some(largest) = &explanation.largest {
@@ -180,14 +180,14 @@ fn closing(explanation: &Explanation, unit: MemoryUnit) -> Vec<String> {
     out
 }
 
-/// The source of a figure in one sentence: the part that it covers, its certainty, who, title and
-/// place.
+/// Returns the source of a figure in one sentence: the part that it covers, its certainty, who,
+/// title and place.
 pub fn source_words((source, certainty, of): &(Source, Certainty, &str)) -> String {
     let of = if of.is_empty() { String::new() } else { format!("{of}, ") };
     format!("From: {of}{} ({}, {}; {}).", certainty.word(), source.who, source.title(), source.locator)
 }
 
-/// A document's figure in one sentence.
+/// Returns a document's figure in one sentence.
 pub fn document_words(said: &Said, unit: MemoryUnit) -> String {
     let amount = said.bytes.map_or_else(|| "does not count it".to_owned(), |bytes| format!("says {}", unit.show(bytes)));
     let formula = if said.formula.is_empty() { String::new() } else { format!(" ({})", said.formula) };

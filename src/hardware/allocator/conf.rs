@@ -66,12 +66,16 @@ impl FromStr for Settings {
 }
 
 impl Settings {
-    /// Reads the text of the environment variable. Spaces do not matter; a key that stands twice takes the later value;
-    /// keys for pinned host memory, locks and CUDA graphs are accepted and change nothing.
+    /// Reads the text of the environment variable `PYTORCH_CUDA_ALLOC_CONF` and returns the
+    /// allocator's settings, sizes in bytes.
+    ///
+    /// Spaces do not matter; a key that stands twice takes the later value; keys for pinned host
+    /// memory, locks and CUDA graphs are accepted and change nothing.
     ///
     /// # Errors
-    /// [`ConfError`] names the key: unknown, with a value that PyTorch refuses, or not modelled (`cudaMallocAsync`, which is
-    /// another allocator, and the address space of expandable segments).
+    /// [`ConfError`] names the key: unknown, with a value that PyTorch refuses, or not modelled
+    /// (`cudaMallocAsync`, which is another allocator, and the address space of expandable
+    /// segments).
     ///
     /// # Example
     /// ```

@@ -68,7 +68,7 @@ pub struct Allocator {
 }
 
 impl Allocator {
-    /// An allocator that holds nothing yet.
+    /// Returns an allocator that holds nothing yet.
     pub fn new(settings: Settings, device: Device) -> Self {
         Self {
             settings,
@@ -81,11 +81,23 @@ impl Allocator {
         }
     }
 
-    /// A block for a tensor of `bytes`, used on `stream`. 0 bytes take no block, and a handle that may be released.
+    /// Returns the handle of a block for a tensor of `bytes`, used on `stream`. 0 bytes take no
+    /// block, and a handle that may be released.
     ///
     /// # Errors
-    /// [`OutOfMemory`] if no cached block fits and the driver has no memory left, even after everything cached was given
-    /// back. The allocator can be used on.
+    /// [`OutOfMemory`] if no cached block fits and the driver has no memory left, even after
+    /// everything cached was given back. The allocator can be used on.
+    ///
+    /// # Example
+    /// ```
+    /// use headroom::hardware::allocator::{Allocator, Device, Settings, Stream};
+    ///
+    /// let mut allocator = Allocator::new(Settings::default(), Device::of(1 << 30));
+    /// let block = allocator.allocate(1_300, Stream::DEFAULT).expect("a GiB is there");
+    /// let readings = allocator.readings();
+    /// assert_eq!((readings.allocated.now, readings.reserved.now), (1_536, 2 << 20));
+    /// assert!(allocator.release(block) && allocator.readings().reserved.now == 2 << 20);
+    /// ```
     pub fn allocate(&mut self, bytes: u64, stream: Stream) -> Result<Handle, OutOfMemory> {
         if bytes == 0 {
             return Ok(Handle::default());
@@ -104,8 +116,9 @@ impl Allocator {
         Ok(self.occupy(lane, index, size, bytes))
     }
 
-    /// Frees a block: it joins its free neighbours and waits for the next request. False if the handle is stale, or of a
-    /// tensor without bytes.
+    /// Frees a block: it joins its free neighbours and waits for the next request.
+    ///
+    /// Returns false if the handle is stale, or of a tensor without bytes.
     pub fn release(&mut self, handle: Handle) -> bool {
         let Some(&Piece { size, requested, .. }) = self.pieces.of_handle(handle) else { return false };
         self.readings.allocated.take(size);
@@ -133,12 +146,12 @@ impl Allocator {
         self.driver.peak = self.driver.held;
     }
 
-    /// Bytes in use and bytes held, now and at their peaks.
+    /// Returns bytes in use and bytes held, now and at their peaks.
     pub fn readings(&self) -> Readings {
         Readings { reserved: Peak { now: self.driver.held, peak: self.driver.peak }, ..self.readings }
     }
 
-    /// Everything that the driver gave and took back, in order.
+    /// Returns everything that the driver gave and took back, in order.
     pub fn driver_calls(&self) -> &[DriverCall] {
         &self.driver.calls
     }

@@ -15,12 +15,12 @@ impl Device {
     /// A device that never runs out: for the question how much a step would reserve.
     pub const ENDLESS: Self = Self { total: u64::MAX, outside: 0 };
 
-    /// A device on which the allocator can have `bytes`.
+    /// Returns a device on which the allocator can have `bytes`.
     pub fn of(bytes: u64) -> Self {
         Self { total: bytes, outside: 0 }
     }
 
-    /// Bytes that the allocator can have at most; `None` on an endless device.
+    /// Returns the bytes that the allocator can have at most; `None` on an endless device.
     pub fn limit(self) -> Option<u64> {
         (self.total != u64::MAX).then(|| self.total.saturating_sub(self.outside))
     }

@@ -51,13 +51,16 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// The readings at the end.
+    /// Returns the readings at the end, bytes.
     pub fn readings(&self) -> Readings {
         self.allocator.readings()
     }
 }
 
-/// Replays a sequence. An event that releases a tensor which holds nothing does nothing.
+/// Replays a sequence and returns the allocator after its last event, or at its failure: bytes that
+/// tensors and PyTorch hold, now and at their peaks.
+///
+/// An event that releases a tensor which holds nothing does nothing.
 ///
 /// # Example
 /// ```
@@ -106,7 +109,8 @@ pub fn replay(settings: &Settings, device: Device, events: &[Event]) -> Replay {
     Replay { allocator, peak_event, failure }
 }
 
-/// The allocator after the first events, up to and with `last`: for a look at the peak, which [`Replay::peak_event`] names.
+/// Returns the allocator after the first events, up to and with `last`, counted from 0: for a look
+/// at the peak, which [`Replay::peak_event`] names.
 pub fn replay_until(settings: &Settings, device: Device, events: &[Event], last: usize) -> Allocator {
     let end = last.saturating_add(1).min(events.len());
     replay(settings, device, events.get(..end).unwrap_or_default()).allocator

@@ -49,7 +49,9 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Bytes of the block that a tensor of so many bytes is given, if the block that serves it is split.
+    /// Returns the bytes of the block that a tensor of so many bytes is given, if the block that
+    /// serves it is split: a multiple of 512, or a step between powers of two where the settings
+    /// divide them.
     ///
     /// ```
     /// # use headroom::hardware::allocator::Settings;
@@ -60,7 +62,7 @@ impl Settings {
         super::rules::block_size(self, bytes)
     }
 
-    /// PyTorch's defaults with growing segments: `expandable_segments:True`.
+    /// Returns PyTorch's defaults with growing segments: `expandable_segments:True`.
     pub fn expandable() -> Self {
         Self { expandable_segments: true, ..Self::default() }
     }
@@ -84,12 +86,13 @@ impl Settings {
 pub struct SizeClasses([u64; CLASSES]);
 
 impl SizeClasses {
-    /// One number of divisions for sizes of every class: the form `roundup_power2_divisions:4`.
+    /// Returns one number of divisions for sizes of every class: the form
+    /// `roundup_power2_divisions:4`.
     pub fn all(divisions: u64) -> Self {
         Self([divisions; CLASSES])
     }
 
-    /// The number of divisions for a size in bytes.
+    /// Returns the number of divisions for a size in bytes.
     pub fn of(&self, bytes: u64) -> u64 {
         self.0.get(Self::class(bytes / MIB)).copied().unwrap_or(0)
     }

@@ -23,7 +23,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Bytes of its blocks in use.
+    /// Returns the bytes of its blocks in use.
     pub fn allocated(&self) -> u64 {
         self.blocks.iter().filter(|block| block.used).fold(0, |sum, block| sum.saturating_add(block.bytes))
     }
@@ -56,7 +56,7 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// The sum of the parts.
+    /// Returns the sum of the five parts, bytes.
     pub fn reserved(&self) -> u64 {
         let parts = [self.requested, self.rounding, self.unsplit, self.between, self.cached];
         parts.into_iter().fold(0, u64::saturating_add)
@@ -64,8 +64,10 @@ impl Gap {
 }
 
 impl Allocator {
-    /// Every segment with its blocks, by address: `torch.cuda.memory_snapshot()`. It visits every block.
-    /// Source: PyTorch 2.15, CUDACachingAllocator.cpp, `snapshot`.
+    /// Returns every segment with its blocks, by address, sizes in bytes:
+    /// `torch.cuda.memory_snapshot()`.
+    ///
+    /// It visits every block. Source: PyTorch 2.15, CUDACachingAllocator.cpp, `snapshot`.
     pub fn segments(&self) -> Vec<Segment> {
         let starts = |piece: &Piece| piece.mapped && (!piece.prev.exists() || !self.pieces.get(piece.prev).mapped);
         let heads = self.pieces.iter().filter(|(_, piece)| starts(piece));
@@ -92,7 +94,7 @@ impl Allocator {
         Segment { at: head.at, bytes, stream: lane.stream, kind: lane.kind, expandable: head.range != 0, blocks }
     }
 
-    /// Where the reserved memory is at present. It visits every block.
+    /// Returns where the reserved memory is at present, bytes by part. It visits every block.
     pub fn gap(&self) -> Gap {
         let mut gap = Gap::default();
         for (_, piece) in self.pieces.iter().filter(|(_, piece)| piece.mapped) {

@@ -71,7 +71,8 @@ pub struct Roofline {
 }
 
 impl Roofline {
-    /// Seconds of a kernel on an accelerator of that bandwidth and peak.
+    /// Returns the kernel's times on an accelerator of that memory bandwidth, bytes per second, and
+    /// peak rate, FLOPs per second.
     pub fn on(self, bandwidth: f64, peak: f64) -> OnCard {
         OnCard {
             start: self.start * MICRO,
@@ -96,7 +97,12 @@ pub struct OnCard {
 }
 
 impl OnCard {
-    /// Seconds of a kernel that reads and writes so many bytes and does so many operations.
+    /// Returns the seconds of a kernel that reads and writes `bytes` bytes and does `flops`
+    /// operations.
+    ///
+    /// Symbols: `s` seconds of the start, `r` seconds to read, `c` seconds to compute, `p`
+    /// sharpness of the corner. Formula: `s + (rᵖ + cᵖ)^(1/p)`, which is near the larger of both
+    /// away from the corner.
     pub fn seconds(&self, bytes: f64, flops: f64) -> f64 {
         let (reads, computes) = (bytes * self.per_byte, flops * self.per_flop);
         let (long, short) = (reads.max(computes), reads.min(computes));
@@ -120,7 +126,10 @@ pub struct Ramp {
 }
 
 impl Ramp {
-    /// Seconds of one layer's attention that ends at so many tokens.
+    /// Returns the seconds of one layer's attention over a prompt that ends at `length` tokens.
+    ///
+    /// `flops` are the operations, `peak` the accelerator's 16-bit peak in FLOPs per second.
+    /// Formula: `start + flops / (rate · peak) · (1 + tokens / length)`.
     pub fn seconds(self, flops: f64, length: f64, peak: f64) -> f64 {
         self.start * MICRO + flops / (self.rate * peak) * (1.0 + self.tokens / length.max(1.0))
     }
@@ -138,7 +147,10 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Seconds of a sum of so many bytes over links `times` as fast as those that were measured.
+    /// Returns the seconds of a sum of so many bytes over links `times` as fast as those that were
+    /// measured.
+    ///
+    /// Formula: `start + root · √(bytes / times) + bytes / (bandwidth · times)`.
     pub fn seconds(self, bytes: f64, times: f64) -> f64 {
         self.start * MICRO + self.root * 1e-9 * (bytes / times).sqrt() + bytes / (self.bandwidth * 1e9 * times)
     }
@@ -155,12 +167,14 @@ impl Kernels {
         Self { is_measured: false, ..self }
     }
 
-    /// A product with weights of that format, and whether it multiplies in it; else they are widened to 16 bits on their way.
+    /// Returns the law of a product with weights of that format, and the format in which it
+    /// multiplies: that one, or else 16 bits, to which weights are widened on their way.
     pub fn product(&self, of: Multiplied) -> (Roofline, Multiplied) {
         found(&self.products, of)
     }
 
-    /// Routed experts, likewise; `alone`: weights are in 4 bits and activations in 16.
+    /// Returns the law of routed experts, and the format in which they multiply; `alone`: weights
+    /// are in 4 bits and activations in 16.
     pub fn of_experts(&self, of: Multiplied, alone: bool) -> (Roofline, Multiplied) {
         match self.experts {
             [.., Some(law)] if alone => (law, Multiplied::Wide),
@@ -168,20 +182,22 @@ impl Kernels {
         }
     }
 
-    /// One query against a cache; `narrow`: in 8 bits.
+    /// Returns the law of one query against a cache; `narrow`: in 8 bits.
     pub fn decode(&self, narrow: bool) -> Roofline {
         let [wide, eight] = self.decode;
         eight.filter(|_| narrow).or(wide).unwrap_or(FALLBACK)
     }
 
-    /// Attention over a prompt; `narrow`: the cache is in 8 bits.
+    /// Returns the law of attention over a prompt; `narrow`: the cache is in 8 bits.
     pub fn prefill(&self, narrow: bool) -> Ramp {
         let [wide, eight] = self.prefill;
         eight.filter(|_| narrow).or(wide).unwrap_or(Ramp { start: 12.0, rate: 0.5, tokens: 750.0 })
     }
 
-    /// A sum over so many ranks of one node on that link, by an engine's own kernel or by NCCL, and how many times as fast the link is as
-    /// the one that was measured. Without a link: PCIe, as L40S have it.
+    /// Returns the law of a sum over so many ranks of one node, by an engine's own kernel or by
+    /// NCCL, and how many times as fast the link is as the one that was measured.
+    ///
+    /// `link` is the node's link in bytes per second; without one it is PCIe, as L40S have it.
     pub fn sum(&self, ranks: f64, link: Option<f64>, own_kernel: bool) -> (Sum, f64) {
         let sums = |kernels: &Self| if own_kernel { kernels.sums } else { kernels.nccl };
         let own = sums(self).filter(|_| link.is_some() && self.link.is_some());

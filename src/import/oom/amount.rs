@@ -14,24 +14,25 @@ pub struct ByteRange {
 }
 
 impl ByteRange {
-    /// A number of bytes that is known exactly.
+    /// Returns the range of a number of bytes that is known exactly.
     pub const fn exactly(bytes: u64) -> Self {
         Self { low: bytes, high: bytes }
     }
 
-    /// Both amounts together.
+    /// Returns both amounts together, bytes.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self { low: self.low.saturating_add(other.low), high: self.high.saturating_add(other.high) }
     }
 
-    /// This amount without the other one, at least nothing.
+    /// Returns this amount without the other one, bytes, at least nothing.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self { low: self.low.saturating_sub(other.high), high: self.high.saturating_sub(other.low) }
     }
 
-    /// True if this is at least the other amount; `None` where the prints are too coarse to tell.
+    /// Returns true if this is at least the other amount; `None` where the prints are too coarse to
+    /// tell.
     ///
     /// ```
     /// # use headroom::import::oom::ByteRange;
@@ -50,12 +51,12 @@ impl ByteRange {
         }
     }
 
-    /// True if that many bytes lie between the bounds.
+    /// Returns true if that many bytes lie between the bounds.
     pub const fn contains(self, bytes: u64) -> bool {
         self.low <= bytes && bytes <= self.high
     }
 
-    /// The number halfway between the bounds, bytes.
+    /// Returns the number of bytes halfway between the bounds.
     pub const fn middle(self) -> u64 {
         self.low.midpoint(self.high)
     }
@@ -125,7 +126,8 @@ pub struct PrintedAmount {
 }
 
 impl PrintedAmount {
-    /// The amount that a text states and nothing else; `None` for anything else and for more than 2⁶⁴ bytes.
+    /// Returns the amount that a text states and nothing else; `None` for anything else and for
+    /// more than 2⁶⁴ bytes.
     ///
     /// ```
     /// # use headroom::import::oom::PrintedAmount;
@@ -142,7 +144,7 @@ impl PrintedAmount {
         }
     }
 
-    /// A number of bytes that a message states exactly.
+    /// Returns a number of bytes that a message states exactly.
     pub const fn of_bytes(bytes: u64) -> Self {
         Self { digits: bytes, decimals: 0, unit: BYTES, or_more: false, range: ByteRange::exactly(bytes) }
     }
@@ -159,17 +161,17 @@ impl PrintedAmount {
         Self { range: ByteRange { low, high: low.saturating_add(self.unit.bytes - 1) }, ..self }
     }
 
-    /// The bytes that print so.
+    /// Returns the bytes that print so: all amounts that round to the printed number.
     pub const fn range(self) -> ByteRange {
         self.range
     }
 
-    /// True if that many bytes are printed like this amount.
+    /// Returns true if that many bytes are printed like this amount.
     pub const fn contains(self, bytes: u64) -> bool {
         self.range.contains(bytes)
     }
 
-    /// The number of bytes where the print is exact.
+    /// Returns the number of bytes where the print is exact; `None` where it is rounded.
     pub fn exact(self) -> Option<u64> {
         (self.range.low == self.range.high).then_some(self.range.low)
     }

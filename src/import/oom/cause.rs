@@ -113,14 +113,15 @@ pub enum Cause {
     Unknown(UnknownCause),
 }
 
-/// Tells the cause of the failure, from one message alone.
+/// Returns the cause of the failure, from one message alone.
 ///
 /// ```
 /// use headroom::import::oom::{Cause, cause, read};
 ///
-/// let text = "CUDA out of memory. Tried to allocate 3.15 GiB. GPU 0 has a total capacity of 39.56 GiB of which 2.80 GiB is \
-///             free. Including non-PyTorch memory, this process has 36.61 GiB memory in use. Of the allocated memory 31.66 GiB is \
-///             allocated by PyTorch, and 4.11 GiB is reserved by PyTorch but unallocated.";
+/// let text = "CUDA out of memory. Tried to allocate 3.15 GiB. GPU 0 has a total capacity of \
+///             39.56 GiB of which 2.80 GiB is free. Including non-PyTorch memory, this process \
+///             has 36.61 GiB memory in use. Of the allocated memory 31.66 GiB is allocated by \
+///             PyTorch, and 4.11 GiB is reserved by PyTorch but unallocated.";
 /// assert!(matches!(cause(&read(text).unwrap()[0]), Cause::Fragmentation { .. }));
 /// ```
 pub fn cause(message: &OomMessage) -> Cause {

@@ -187,21 +187,23 @@ message! {
 }
 
 impl OomMessage {
-    /// Reserved by PyTorch but unallocated, bytes: as stated, or the difference of reserved and
-    /// allocated bytes.
+    /// Returns the memory reserved by PyTorch but unallocated, bytes: as stated, or the difference
+    /// of reserved and allocated bytes; `None` where neither is stated.
     pub fn unallocated_range(&self) -> Option<ByteRange> {
         let stated = self.unallocated.map(PrintedAmount::range);
         stated.or_else(|| Some(self.reserved?.range().minus(self.allocated?.range())))
     }
 
-    /// Reserved by PyTorch, bytes: as stated, or the sum of allocated and unallocated bytes.
+    /// Returns the memory reserved by PyTorch, bytes: as stated, or the sum of allocated and
+    /// unallocated bytes; `None` where neither is stated.
     pub fn reserved_range(&self) -> Option<ByteRange> {
         let stated = self.reserved.map(PrintedAmount::range);
         stated.or_else(|| Some(self.allocated?.range().plus(self.unallocated?.range())))
     }
 
-    /// Memory on the device that neither is free nor held by PyTorch's allocator of this process, bytes: other processes, the
-    /// CUDA context, and libraries of this process.
+    /// Returns the memory on the device that neither is free nor held by PyTorch's allocator of
+    /// this process, bytes: other processes, the CUDA context, and libraries of this process.
+    /// `None` where the message does not state enough.
     pub fn outside_range(&self) -> Option<ByteRange> {
         let held = self.free?.range().plus(self.reserved_range()?);
         Some(self.total?.range().minus(held))

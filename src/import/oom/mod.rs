@@ -154,11 +154,13 @@ const HEADS: &[Head] = &[
 /// Errors of libraries that state no cause, met on an H100 without free memory.
 const INSIDE_LIBRARIES: [&str; 2] = ["cudnn_status_internal_error", "cufft_internal_error"];
 
-/// Reads every out-of-memory message of a pasted text, in the order of the text.
+/// Reads every out-of-memory message of a pasted text and returns them in the order of the text,
+/// with their amounts in bytes.
 ///
-/// The text may hold a whole log: tracebacks, colours, prefixes of launchers and lines broken by a terminal. Messages of several
-/// ranks are kept apart, repeats are dropped, and lines about one failed request are joined. The bare words "out of memory" count
-/// only where their rank prints no number. At most 4,096 messages are returned. The time is linear in the length of the text.
+/// The text may hold a whole log: tracebacks, colours, prefixes of launchers and lines broken by a
+/// terminal. Messages of several ranks are kept apart, repeats are dropped, and lines about one
+/// failed request are joined. The bare words "out of memory" count only where their rank prints no
+/// number. At most 4,096 messages are returned. The time is linear in the length of the text.
 ///
 /// # Errors
 ///
@@ -169,8 +171,8 @@ const INSIDE_LIBRARIES: [&str; 2] = ["cudnn_status_internal_error", "cufft_inter
 /// ```
 /// use headroom::import::oom::{ReportingProgram, read};
 ///
-/// let text = "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 has a total capacity of \
-///             26.50 GiB of which 3.12 GiB is free.";
+/// let text = "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate \
+///             3.91 GiB. GPU 0 has a total capacity of 26.50 GiB of which 3.12 GiB is free.";
 /// let messages = read(text).unwrap();
 /// assert_eq!(messages[0].program, ReportingProgram::PyTorch);
 /// assert_eq!(messages[0].rank, Some(3));

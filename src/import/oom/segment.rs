@@ -28,11 +28,11 @@ pub enum Agreement {
     Unrounded,
 }
 
-/// How well a tensor of so many bytes agrees with the amount that a message asks for; `None` where it does not, and for empty
-/// tensors.
+/// Returns how well a tensor of so many bytes agrees with the amount that a message asks for;
+/// `None` where it does not, and for empty tensors.
 ///
-/// A size of 2.00 or 20.00 MiB agrees with every small tensor, because PyTorch asks for whole segments: the caller should say so
-/// instead of naming one of them.
+/// A size of 2.00 or 20.00 MiB agrees with every small tensor, because PyTorch asks for whole
+/// segments: the caller should say so instead of naming one of them.
 ///
 /// ```
 /// use headroom::import::oom::{Agreement, PrintedAmount, agreement};
@@ -54,14 +54,16 @@ pub fn agreement(asked: PrintedAmount, bytes: u64) -> Option<Agreement> {
     }
 }
 
-/// Bytes that PyTorch's CUDA allocator asks the driver for to hold a tensor of that many bytes.
+/// Returns the bytes that PyTorch's CUDA allocator asks the driver for to hold a tensor of that
+/// many bytes.
 ///
-/// A tensor is rounded to 512 bytes. Up to 1 MiB it shares a segment of 2 MiB, below 10 MiB it is cut from one of 20 MiB, and
-/// above it gets its own, rounded to 2 MiB. The message prints this size, because it is what could not be had. Assumes that the
-/// settings
+/// A tensor is rounded to 512 bytes. Up to 1 MiB it shares a segment of 2 MiB, below 10 MiB it is
+/// cut from one of 20 MiB, and above it gets its own, rounded to 2 MiB. The message prints this
+/// size, because it is the size that could not be had. Assumes that the settings
 /// `roundup_power2_divisions` and `large_segment_size` are not changed.
 ///
-/// Source: c10/cuda/CUDACachingAllocator.cpp, `round_size` and `get_allocation_size`, the same from PyTorch 1.0 to 2.15.
+/// Source: c10/cuda/CUDACachingAllocator.cpp, `round_size` and `get_allocation_size`, unchanged
+/// from PyTorch 1.0 to 2.15.
 ///
 /// ```
 /// # use headroom::import::oom::segment_of;

@@ -68,17 +68,17 @@ impl Format {
         all
     };
 
-    /// The format with that key.
+    /// Returns the format with that key; `None` for a key that no format has.
     pub fn named(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.key == key)
     }
 
-    /// The formats in which scenarios are written, in the order of lists.
+    /// Returns the formats in which scenarios are written, in the order of lists.
     pub fn writable() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|format| format.write.is_some())
     }
 
-    /// The flag with that name.
+    /// Returns the flag with that name; `None` where the tables of the format have none.
     pub fn flag(self, name: &str) -> Option<&'static Flag> {
         self.flags.iter().copied().flatten().find(|flag| flag.is_called(name))
     }

@@ -18,16 +18,19 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Estimated minus measured, as a share of what was measured; `None` where nothing was.
+    /// Returns the relative error of the estimate, `(estimated − measured) / measured`; `None`
+    /// where nothing was measured.
     pub fn error(&self) -> Option<f64> {
         (self.measured > 0.0).then(|| (self.estimated - self.measured) / self.measured)
     }
 }
 
-/// Figures that both have, each of the GPU that holds most, or whose cache holds least.
+/// Returns the figures that a log and an estimate both have, bytes or counts, each of the GPU that
+/// holds most, or whose cache holds least.
 ///
-/// Weights are the ledger's parameters, the cache is all the room that it has, and graphs are those of the ledger. The concurrency is left
-/// out where the log counts it for another context than the estimate.
+/// Weights are the ledger's parameters, the cache is all the room that it has, and graphs are those
+/// of the ledger. `context` is the estimate's context in tokens: the concurrency is left out where
+/// the log counts it for another one.
 pub fn beside(log: &Log, estimate: &Estimate, context: u64) -> Vec<Compared> {
     let of_kind = |kind| estimate.ledger.of(kind).as_f64();
     let room = estimate.cache_room;

@@ -19,17 +19,17 @@ pub struct LineSpec {
 }
 
 impl LineSpec {
-    /// Memory in units of 2³⁰ bytes, whatever the program calls them.
+    /// Describes a line with memory in units of 2³⁰ bytes, whatever the program calls them.
     pub const fn gib(has: &'static str, before: &'static str, figure: Figure) -> Self {
         Self { has, before, figure, unit: 1 << 30, adds: false }
     }
 
-    /// Memory in units of 2²⁰ bytes.
+    /// Describes a line with memory in units of 2²⁰ bytes.
     pub const fn mib(has: &'static str, before: &'static str, figure: Figure) -> Self {
         Self { unit: 1 << 20, ..Self::gib(has, before, figure) }
     }
 
-    /// A count.
+    /// Describes a line with a count.
     pub const fn count(has: &'static str, before: &'static str, figure: Figure) -> Self {
         Self { unit: 0, ..Self::gib(has, before, figure) }
     }

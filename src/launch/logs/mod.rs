@@ -52,7 +52,7 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// Its words in tables.
+    /// Returns its words in tables.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Weights => "weights",
@@ -105,11 +105,13 @@ pub struct Log {
 /// The longest line that is looked at, bytes.
 const LONGEST_LINE: usize = 4_000;
 
-/// Reads the figures of a log: those of the program that has most of them. `None` where no program has any.
+/// Reads the figures of a server's log, bytes or counts with their lines: those of the program that
+/// has most of them. `None` where no program has any.
 ///
 /// ```
 /// use headroom::launch::logs::{Figure, read};
-/// let log = read("INFO 11-06 10:51:48 [kv_cache_utils.py:1229] GPU KV cache size: 75,840 tokens").expect("a log");
+/// let text = "INFO 11-06 10:51:48 [kv_cache_utils.py:1229] GPU KV cache size: 75,840 tokens";
+/// let log = read(text).expect("a log");
 /// assert_eq!((log.engine, log.printed[0].figure), ("vllm", Figure::CacheTokens));
 /// ```
 pub fn read(text: &str) -> Option<Log> {
@@ -125,24 +127,26 @@ pub fn read(text: &str) -> Option<Log> {
 }
 
 impl Log {
-    /// The amounts of a figure, in the order of the lines.
+    /// Returns the amounts of a figure, in the order of the lines.
     pub fn of(&self, figure: Figure) -> impl Iterator<Item = &Printed> {
         self.printed.iter().filter(move |printed| printed.figure == figure)
     }
 
-    /// The largest amount of a figure over the GPUs.
+    /// Returns the largest amount of a figure over the GPUs, bytes or a count; `None` where the log
+    /// does not print it.
     pub fn largest(&self, figure: Figure) -> Option<f64> {
         self.of(figure).map(|printed| printed.amount.number()).reduce(f64::max)
     }
 
-    /// The smallest amount of a figure over the GPUs.
+    /// Returns the smallest amount of a figure over the GPUs, bytes or a count; `None` where the
+    /// log does not print it.
     pub fn smallest(&self, figure: Figure) -> Option<f64> {
         self.of(figure).map(|printed| printed.amount.number()).reduce(f64::min)
     }
 }
 
 impl Amount {
-    /// The amount as a number: bytes, or a count.
+    /// Returns the amount as a number: bytes, or a count.
     pub fn number(self) -> f64 {
         match self {
             Self::Bytes(bytes) => bytes.as_f64(),

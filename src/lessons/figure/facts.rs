@@ -32,7 +32,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The facts about a scenario.
+    /// Estimates a scenario and returns the facts about it that figures are made of.
     ///
     /// # Errors
     /// Every problem of the scenario's inputs.
@@ -67,7 +67,7 @@ impl Facts {
         Printed::of(&self.estimate, self.unit())
     }
 
-    /// Bytes of one kind on the fullest GPU at the fullest moment.
+    /// Returns the bytes of one kind on the fullest GPU at the fullest moment.
     pub fn kind(&self, kind: MemoryKind) -> Bytes {
         self.estimate.ledger.of(kind)
     }
@@ -130,13 +130,15 @@ impl Facts {
         self.stages.get_or_init(|| stages(&self.job))
     }
 
-    /// Seconds of one term of a training step.
+    /// Returns the seconds of one term of a training step; `None` when serving, and where rates are
+    /// unknown.
     pub fn term(&self, term: Term) -> Option<f64> {
         let Timing::Training { step, .. } = self.timing() else { return None };
         Some(step.lines.iter().filter(|line| line.term == term).fold(0.0, |sum, line| sum + line.seconds.0))
     }
 
-    /// The highest moment of the first step and of a later one, overheads included.
+    /// Returns the bytes at the highest moment of the first step and of a later one, overheads
+    /// included; `None` for a step that is not known moment by moment.
     pub fn steps(&self) -> Option<[Bytes; 2]> {
         let later = self.estimate.timeline.as_ref()?;
         let peak = |timeline: &Timeline| {
@@ -157,9 +159,10 @@ impl Facts {
         stands.then(|| self.kind(kind))
     }
 
-    /// Bytes that one block saves for backward: the difference that one block more on each stage
-    /// makes when forward has ended. Recomputation and the number of micro-batches in flight count
-    /// as the scenario has them.
+    /// Returns the bytes that one block saves for backward: the difference that one block more on
+    /// each stage makes when forward has ended.
+    ///
+    /// Recomputation and the number of micro-batches in flight count as the scenario has them.
     pub fn saved_per_layer(&self) -> Option<Bytes> {
         *self.per_layer.get_or_init(|| {
             let with = |layers: u64| {
@@ -183,8 +186,8 @@ impl Facts {
         Self::of(&scenario).ok()?.saved_per_layer()
     }
 
-    /// The shortest sequence with which saved attention scores take more than everything else that
-    /// a block saves.
+    /// Returns the shortest sequence in tokens with which saved attention scores take more than
+    /// everything else that a block saves.
     pub fn crossover(&self) -> Option<u64> {
         const LONGEST: u64 = 1 << 20;
         self.job.training()?;
@@ -208,7 +211,8 @@ impl Facts {
         Some(above)
     }
 
-    /// Factor by which memory saved for backward grows when the sequence becomes `times` as long.
+    /// Returns the factor by which memory saved for backward grows when the sequence becomes
+    /// `times` as long.
     pub fn growth(&self, times: u64) -> Option<f64> {
         let Run::Training(_) = self.job.run() else { return None };
         let tokens = self.job.seq_length().saturating_mul(times);

@@ -21,7 +21,7 @@ fn letters() -> Option<GeneralPurpose> {
     Some(GeneralPurpose::new(&alphabet, NO_PAD))
 }
 
-/// The story as the value of a link's key; nothing where it is longer than [`LONGEST_LINK`].
+/// Returns the story as the value of a link's key; `None` where it is longer than [`LONGEST_LINK`].
 pub fn packed(story: &Story) -> Option<String> {
     // The text ends with a letter, because chat programs leave punctuation at the end out of a
     // link.

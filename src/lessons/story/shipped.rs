@@ -14,12 +14,12 @@ const FILES: [&str; 8] = [
     include_str!("../stories/five-documents.json"),
 ];
 
-/// All stories that ship. A test holds that each can be read.
+/// Returns all stories that ship. A test holds that each can be read.
 pub fn shipped() -> Vec<Story> {
     FILES.iter().filter_map(|file| Story::read(file).ok()).collect()
 }
 
-/// The story of that name.
+/// Returns the story of that name; `None` where none has it.
 pub fn story(id: &str) -> Option<Story> {
     shipped().into_iter().find(|story| story.id == id)
 }

@@ -47,7 +47,7 @@ pub struct Task {
 }
 
 impl Worksheet {
-    /// The tasks of a student of a class. The same two words always give the same tasks.
+    /// Returns the tasks of a student of a class. Two equal words always give equal tasks.
     pub fn of(class: &str, student: &str) -> Self {
         let (class, student) = (word(class), word(student));
         let mut draw = Draw::new(&format!("{class}.{student}"));

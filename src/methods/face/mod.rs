@@ -12,7 +12,8 @@ use crate::units::{Bytes, MemoryUnit, grouped, to_f64};
 use super::{Difference, EngineSide, GpuAnswer, MethodAnswer, MethodInputs, MethodKind, MethodLine, MethodTime};
 use reasons::{ActivationUse, StatesUse};
 
-/// All five methods for that scenario, in the documents' order. Amounts in sentences are written in `unit`.
+/// Returns the answers of all five methods for that scenario, in the documents' order, memory in
+/// bytes. Amounts in sentences are written in `unit`.
 pub fn all(inputs: &MethodInputs, engine: &EngineSide, unit: MemoryUnit) -> [MethodAnswer; 5] {
     let scene = Scene { inputs, engine, unit };
     [

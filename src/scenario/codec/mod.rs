@@ -48,7 +48,8 @@ pub struct Decoded {
 }
 
 impl Decoded {
-    /// The notices for a page that goes on showing what it showed where the link could not be used at all.
+    /// Returns the notices for a page that goes on showing what it showed where the link could not
+    /// be used at all.
     pub fn notices_beside(&self) -> Vec<String> {
         let beside = |notice: &String| match notice.strip_suffix(DEFAULT_INSTEAD) {
             Some(reason) if self.failed => format!("{reason}The page stays as it was."),
@@ -58,7 +59,8 @@ impl Decoded {
     }
 }
 
-/// The link of a scenario, without `#`.
+/// Returns the link of a scenario, without `#`: version, check sum, and only the inputs that were
+/// set.
 ///
 /// ```
 /// use headroom::scenario::{Scenario, codec};
@@ -72,7 +74,8 @@ pub fn encode(scenario: &Scenario) -> String {
     encode_all(scenario, &[])
 }
 
-/// The link of a scenario and those beside it, of which the last are left out where it would be longer than [`LONGEST`].
+/// Returns the link of a scenario and those beside it, of which the last are left out where it
+/// would be longer than [`LONGEST`].
 pub fn encode_all(first: &Scenario, others: &[Scenario]) -> String {
     let full = Extras { unknown: true, names: true };
     let less = Extras { unknown: false, ..full };
@@ -88,10 +91,18 @@ pub fn encode_all(first: &Scenario, others: &[Scenario]) -> String {
     link
 }
 
-/// Reads a link or its fragment: with or without `#` and address, percent-encoded or not, with punctuation behind it.
+/// Reads a link or its fragment and returns its scenario with notices: with or without `#` and
+/// address, percent-encoded or not, with punctuation behind it, of this or any earlier version.
 ///
-/// Never fails as such: a link that cannot be used gives the default scenario and one sentence. One whose check sum does not match
-/// gives what it says, and a sentence.
+/// It has no error: a link that cannot be used gives the default scenario and one sentence. One
+/// whose check sum does not match gives the values that it states, and a sentence.
+///
+/// ```
+/// use headroom::scenario::codec::decode;
+///
+/// let read = decode("https://example.org/#v2&m=llama3-70b&n=16");
+/// assert!(read.scenario.resolve().is_ok_and(|job| job.layout().world_size() == 16));
+/// ```
 pub fn decode(link: &str) -> Decoded {
     let fragment = match wire::fragment(link) {
         Ok(fragment) => fragment,
@@ -155,7 +166,7 @@ fn has_key(part: &str, keys: &[&str]) -> bool {
     keys.contains(&part.split_once('=').map_or(part, |(key, _)| key))
 }
 
-/// A link with the parts of another one that are about the page.
+/// Returns a link with the parts of another one that are about the page.
 ///
 /// ```
 /// use headroom::scenario::codec::with_page_parts;
@@ -174,7 +185,7 @@ pub fn with_page_parts(link: &str, of: &str) -> String {
 /// and the check sum leaves them out.
 pub const LESSON_KEYS: [&str; 3] = ["present", "story", "task"];
 
-/// True if a part of a link, `key=value`, is about a lesson.
+/// Returns true if a part of a link, `key=value`, is about a lesson.
 pub fn is_of_lesson(part: &str) -> bool {
     has_key(part, &LESSON_KEYS)
 }

@@ -280,33 +280,39 @@ impl Field {
     }
 }
 
-/// All fields, in the order of the form and of links.
+/// Returns all fields, in the order of the form and of links.
 pub fn fields() -> &'static [Field] {
     &table::FIELDS
 }
 
-/// The entry of one input.
+/// Returns the entry of one input: its key, label, unit, range and default.
 pub fn field(id: FieldId) -> &'static Field {
     &table::FIELDS[id as usize]
 }
 
-/// One or two sentences about an input: its meaning, and its effect on memory or time.
+/// Returns one or two sentences about an input: its meaning, and its effect on memory or time.
 pub fn help(id: FieldId) -> &'static str {
     table::HELPS[id as usize]
 }
 
-/// One sentence about an option of a choice: its effect on memory. Empty where the input has no
-/// such option.
+/// Returns one sentence about an option of a choice: its effect on memory. Empty where the input
+/// has no such option.
 pub fn option_help(id: FieldId, value: &str) -> &'static str {
     table::EXPLAINED[id as usize].iter().find(|option| option.choice.value == value).map_or("", |option| option.help)
 }
 
-/// The field with that key, as the form and links of version 1 name it.
+/// Returns the field with that key, as the form and links of version 1 name it; `None` where no
+/// field has it.
+///
+/// ```
+/// use headroom::scenario::{FieldId, field_of_key};
+/// assert_eq!(field_of_key("n").map(|field| field.id), Some(FieldId::Gpus));
+/// ```
 pub fn field_of_key(key: &str) -> Option<&'static Field> {
     table::FIELDS.iter().find(|field| field.key == key)
 }
 
-/// The table of all inputs in Markdown, for the documentation.
+/// Returns the table of all inputs in Markdown, for the documentation.
 pub fn reference() -> String {
     let row = |field: &Field| {
         let takes = range_text(field.id);

@@ -9,10 +9,10 @@ use crate::scenario::number::{self, Problem};
 use crate::scenario::text;
 use crate::units::{grouped, to_f64};
 
-/// Reads the text typed into a field.
+/// Reads the text typed into a field and returns its value, in the field's own unit.
 ///
-/// Numbers may be grouped (`8,192`, `8 192`), short (`4k`, `70.6b`, `1e6`) and carry the field's unit. In lengths in tokens `k`
-/// means 1024 (`4k` is 4096), elsewhere 1000.
+/// Numbers may be grouped (`8,192`, `8 192`), short (`4k`, `70.6b`, `1e6`) and carry the field's
+/// unit. In lengths in tokens `k` means 1024 (`4k` is 4096), elsewhere 1000.
 ///
 /// # Errors
 /// One sentence that names the field and the values that it takes.
@@ -82,7 +82,7 @@ fn parse_text(field: &Field, typed: &str, max_len: usize) -> Result<Value, Strin
     Ok(Value::Text(name))
 }
 
-/// The values that a field takes, in a few words: `a whole number from 1 to 10 000`.
+/// Returns the values that a field takes, in a few words: `a whole number from 1 to 10 000`.
 pub fn range_text(id: FieldId) -> String {
     let field = field(id);
     let unit = unit_after(field.unit);
@@ -103,9 +103,10 @@ pub fn range_text(id: FieldId) -> String {
     if optional { format!("{text}, or nothing") } else { text }
 }
 
-/// A value as the form shows it, without its unit; [`parse`] reads it back.
+/// Returns a value as the form shows it, without its unit; [`parse`] reads it back.
 ///
-/// Whole numbers are grouped, decimals have at most four places, choices have their label, models and accelerators their name.
+/// Whole numbers are grouped, decimals have at most four places, choices have their label, models
+/// and accelerators their name.
 pub fn show(id: FieldId, value: &Value) -> String {
     match value {
         Value::Integer(number) => {
