@@ -39,6 +39,51 @@
 //! assert_eq!(job.map(|job| estimate(&job).verdict()), Ok(Verdict::DoesNotFit));
 //! ```
 //!
+//! # Glossary
+//!
+//! | word | meaning here |
+//! |---|---|
+//! | scenario | the user's inputs: set values, the rest from model, accelerator and defaults |
+//! | job | a checked scenario, the estimator's only input: model, run, layout, cluster |
+//! | run | one training step, or serving |
+//! | step | one optimizer step: all its micro-batches, then the optimizer's update |
+//! | micro-batch | the sequences that a rank takes through the model at once |
+//! | global batch | the sequences of one optimizer step, all ranks together |
+//! | layout | the degrees (tensor, pipeline, context, expert, data) that spread a job over ranks |
+//! | rank | one process with one accelerator; figures are those of the most loaded one |
+//! | stage | the blocks and ends of the model that one pipeline rank holds |
+//! | replica | a whole copy of the model: one instance that serves, or one group of ranks |
+//! | sharding | a way to share model states out over data-parallel ranks: DDP, ZeRO, FSDP |
+//! | family | models with one set of modules and one reading of their `config.json` |
+//! | catalog row | a model or an accelerator with its values and their source |
+//! | module | a part of a model with parameters and a forward, as PyTorch has it |
+//! | block | one layer of the transformer: attention and feed-forward with their norms |
+//! | expert | one of several feed-forward parts, of which a router chooses some for each token |
+//! | tower | the encoder of images or sound beside the blocks that read text |
+//! | stack | software that runs a training: its kernels, and how it splits tensors |
+//! | engine | a program that serves models, such as vLLM |
+//! | operation | one operator with its parameters, saved tensors, workspace and FLOPs |
+//! | tape | modules run on it as PyTorch runs them, with sizes in place of numbers |
+//! | record | one run of a model's modules on a tape, from which parameters and FLOPs are read |
+//! | moment | a point of the step at which memory may be highest |
+//! | timeline | the stretches of a step, from forward to the optimizer, with their memory |
+//! | peak | the highest memory of the step, and the moment at which it is reached |
+//! | ledger | the lines of memory alive at the peak, each with a source; their sum is the total |
+//! | certainty | how sure a line is: exact, heuristic or assumed |
+//! | allocated | bytes of the allocator's blocks in which tensors are |
+//! | reserved | bytes that PyTorch's allocator holds: allocated, and kept for later |
+//! | in use | bytes that the driver counts: reserved, and all outside the allocator |
+//! | replay | a training's tensors, handed to PyTorch's allocator in their order |
+//! | model states | weights, gradients and optimizer states, master weights among them |
+//! | activation | a tensor that forward saves for backward |
+//! | recomputation | forward work done again in backward, so that activations need not be saved |
+//! | offload | tensors that wait in host memory instead of on the accelerator |
+//! | adapter | small matrices that learn beside frozen weights |
+//! | cache | keys and values (or states) of the tokens of served sequences |
+//! | prefill | the engine reads a prompt, a chunk at a time, up to the first token |
+//! | decode | the engine's steps that give each running sequence one further token |
+//! | blocker | a rule of a framework that forbids a layout, whatever the memory |
+//!
 //! `docs/library.md` shows the public face with examples that run.
 
 #[macro_use]
