@@ -44,7 +44,7 @@ impl CachePartKind {
         Self::Inputs,
     ];
 
-    /// Its name in the ledger.
+    /// Returns its name in the ledger.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Keys => "cached keys",
@@ -60,7 +60,7 @@ impl CachePartKind {
         }
     }
 
-    /// True if this part is stored in the cache's format.
+    /// Returns true if this part is stored in the cache's format.
     pub const fn is_stored_as_cache(self) -> bool {
         match self {
             Self::Keys | Self::Values | Self::Latents | Self::RotatedKeys | Self::IndexKeys | Self::CompressedKeys => true,
@@ -90,33 +90,33 @@ pub struct CachePart {
 }
 
 impl CachePart {
-    /// A part with `width` numbers for each token in each of `layers` layers, held whole by every
-    /// rank.
+    /// Returns a part with `width` numbers for each token in each of `layers` layers, held whole by
+    /// every rank.
     pub const fn of(part: CachePartKind, layers: u64, width: u64) -> Self {
         Self { part, layers, heads: 0, width, every: 1, most: 0, wide: false }
     }
 
-    /// This part with that many heads, which tensor-parallel ranks share out.
+    /// Returns this part with that many heads, which tensor-parallel ranks share out.
     pub const fn heads(self, heads: u64) -> Self {
         Self { heads, ..self }
     }
 
-    /// This part with at most `most` entries: those of the last tokens.
+    /// Returns this part with at most `most` entries: those of the last tokens.
     pub const fn within(self, most: u64) -> Self {
         Self { most, ..self }
     }
 
-    /// This part with one entry for every `every` tokens.
+    /// Returns this part with one entry for every `every` tokens.
     pub const fn every(self, every: u64) -> Self {
         Self { every, ..self }
     }
 
-    /// This part with one entry for the whole text.
+    /// Returns this part with one entry for the whole text.
     pub const fn once(self) -> Self {
         Self { every: 0, ..self }
     }
 
-    /// This part kept in fp32.
+    /// Returns this part kept in fp32.
     pub const fn wide(self) -> Self {
         Self { wide: true, ..self }
     }
@@ -130,7 +130,7 @@ impl CachePart {
         }
     }
 
-    /// True if the part grows by an entry with every token.
+    /// Returns true if the part grows by an entry with every token.
     pub const fn grows(&self) -> bool {
         self.every == 1 && self.most == 0
     }
@@ -145,7 +145,7 @@ impl CacheParts {
     /// No parts.
     pub const NONE: Self = Self(Cow::Borrowed(&[]));
 
-    /// True if no part is listed.
+    /// Returns true if no part is listed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

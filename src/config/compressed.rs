@@ -56,7 +56,7 @@ pub struct Compressed {
 }
 
 impl Compressed {
-    /// The description of layer `layer`; a layer beyond the list compresses nothing.
+    /// Returns the description of layer `layer`; a layer beyond the list compresses nothing.
     pub fn layer(&self, layer: u64) -> CompressedLayer {
         usize::try_from(layer).ok().and_then(|at| self.each.0.get(at).copied()).unwrap_or_default()
     }
@@ -71,7 +71,7 @@ impl Compressed {
         }
     }
 
-    /// How many layers compress keys as `compresses`.
+    /// Returns how many layers compress keys as `compresses`.
     pub fn count(&self, compresses: Compresses) -> u64 {
         self.each.0.iter().map(|layer| u64::from(layer.compresses == compresses)).sum()
     }

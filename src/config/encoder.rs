@@ -257,17 +257,17 @@ pub enum Extent {
 }
 
 impl Further {
-    /// A matrix of every block.
+    /// Returns a matrix of every block.
     pub const fn in_blocks(name: &'static str, shape: [Extent; 2]) -> Self {
         Self { name, in_blocks: true, times: Extent::Of(1), shape }
     }
 
-    /// A vector of every block.
+    /// Returns a vector of every block.
     pub const fn vector_in_blocks(name: &'static str, width: Extent) -> Self {
         Self { name, in_blocks: true, times: Extent::Of(1), shape: [width, Extent::Of(1)] }
     }
 
-    /// A matrix of the model.
+    /// Returns a matrix of the model.
     pub const fn of_model(name: &'static str, shape: [Extent; 2]) -> Self {
         Self { name, in_blocks: false, times: Extent::Of(1), shape }
     }
@@ -282,7 +282,7 @@ impl Further {
         Self { name, in_blocks: false, times, shape: [width, Extent::Of(1)] }
     }
 
-    /// A vector of the model.
+    /// Returns a vector of the model.
     pub const fn vector_of_model(name: &'static str, width: Extent) -> Self {
         Self { name, in_blocks: false, times: Extent::Of(1), shape: [width, Extent::Of(1)] }
     }

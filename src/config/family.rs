@@ -17,17 +17,18 @@ pub struct Family(pub(crate) &'static Modules);
 pub const GENERIC: Family = Family(&Modules::GENERIC);
 
 impl Family {
-    /// The choices in which the family's modules differ from others.
+    /// Returns the choices in which the family's modules differ from others.
     pub const fn modules(self) -> &'static Modules {
         self.0
     }
 
-    /// The `model_type` as files write it; `generic` for none.
+    /// Returns the `model_type` as files write it; `generic` for none.
     pub const fn model_type(self) -> &'static str {
         self.0.model_type
     }
 
-    /// True if the family's modules are assumed, because no known family has this architecture.
+    /// Returns true if the family's modules are assumed, because no known family has this
+    /// architecture.
     pub fn is_generic(self) -> bool {
         self == GENERIC
     }
@@ -105,7 +106,7 @@ pub enum LayerSet {
 }
 
 impl LayerSet {
-    /// True if layer `layer` belongs to the set.
+    /// Returns true if layer `layer` belongs to the set.
     pub fn contains(&self, layer: u64) -> bool {
         match self {
             Self::None => false,

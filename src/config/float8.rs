@@ -35,17 +35,17 @@ impl Float8 {
     /// one; torchtitan leaves other layers as they are (`module_filter_fn`).
     const MULTIPLE: u64 = 16;
 
-    /// True if a layer with that many inputs and outputs is cast.
+    /// Returns true if a layer with that many inputs and outputs is cast.
     pub const fn casts(self, input: u64, output: u64) -> bool {
         self.is_on() && input.is_multiple_of(Self::MULTIPLE) && output.is_multiple_of(Self::MULTIPLE)
     }
 
-    /// True if any product runs in float8.
+    /// Returns true if any product runs in float8.
     pub const fn is_on(self) -> bool {
         !matches!(self.recipe, Float8Recipe::None)
     }
 
-    /// True if a whole tensor has one scale.
+    /// Returns true if a whole tensor has one scale.
     pub const fn is_tensorwise(self) -> bool {
         matches!(self.recipe, Float8Recipe::Tensorwise)
     }

@@ -143,7 +143,7 @@ pub struct AltUp {
 }
 
 impl AltUp {
-    /// True if layers have an embedding of their own on a single stream.
+    /// Returns true if layers have an embedding of their own on a single stream.
     pub const fn has_inputs_alone(&self) -> bool {
         self.laurel_rank == 0 && self.num_inputs == 1
     }
@@ -314,22 +314,22 @@ impl ModelConfig {
         self.mla.map_or_else(|| stated.unwrap_or(self.head_dim), |mla| mla.v_head_dim)
     }
 
-    /// True if routed experts have norms of their own.
+    /// Returns true if routed experts have norms of their own.
     pub fn norms_experts(&self) -> bool {
         self.hybrid.as_ref().is_some_and(|hybrid| hybrid.experts_normed)
     }
 
-    /// The residual streams, if there are several.
+    /// Returns the residual streams, if there are several.
     pub fn altup(&self) -> Option<&AltUp> {
         self.hybrid.as_ref().and_then(|hybrid| hybrid.altup.as_ref())
     }
 
-    /// The indexer, if the model has one: it chooses the tokens that attention sees.
+    /// Returns the indexer, if the model has one: it chooses the tokens that attention sees.
     pub fn indexer(&self) -> Option<&Indexer> {
         self.hybrid.as_ref().and_then(|hybrid| hybrid.indexer.as_ref())
     }
 
-    /// True if all layers are alike.
+    /// Returns true if all layers are alike.
     pub const fn is_uniform(&self) -> bool {
         self.moe.is_none() && self.hybrid.is_none() && self.source.is_none() && !self.is_unnormed(0)
     }
@@ -339,7 +339,7 @@ impl ModelConfig {
         layer == 0 && self.encoder.is_some() && self.family.modules().encoder.first_block_unnormed
     }
 
-    /// True if the queries' projection also makes a gate on attention's output.
+    /// Returns true if the queries' projection also makes a gate on attention's output.
     pub fn gates_attention(&self) -> bool {
         self.hybrid.as_ref().is_some_and(|hybrid| hybrid.attention_output_gate)
     }
@@ -351,13 +351,14 @@ impl ModelConfig {
 }
 
 impl Hybrid {
-    /// True if layers differ in the shape of their heads and in nothing else.
+    /// Returns true if layers differ in the shape of their heads and in nothing else.
     pub fn has_other_heads_alone(&self) -> bool {
         let joint = self.other_heads.as_ref().is_some_and(|other| other.attention_k_eq_v);
         !joint && *self == Self { v_head_dim: self.v_head_dim, other_heads: self.other_heads.clone(), ..Self::default() }
     }
 
-    /// True if layers keep a state of one of these kinds, in place of attention or beside it, and differ in nothing else.
+    /// Returns true if layers keep a state of one of these kinds, in place of attention or beside
+    /// it, and differ in nothing else.
     pub fn has_states_alone(&self, kinds: &[MixerKind]) -> bool {
         let own = Self {
             mixer: self.mixer.clone(),
@@ -369,14 +370,15 @@ impl Hybrid {
         self.mixer.as_ref().is_some_and(|mixer| kinds.contains(&mixer.kind)) && *self == own
     }
 
-    /// True if the model has several residual streams and, beside them, at most keys and values
-    /// that layers share.
+    /// Returns true if the model has several residual streams and, beside them, at most keys and
+    /// values that layers share.
     pub fn has_streams_alone(&self) -> bool {
         let own = Self { altup: self.altup.clone(), kv_shared_layers: self.kv_shared_layers.clone(), ..Self::default() };
         self.altup.as_ref().is_some_and(|altup| !altup.has_inputs_alone()) && *self == own
     }
 
-    /// True if layers differ at most in their heads, in the layer whose keys they read, and in an embedding of their own, on one stream.
+    /// Returns true if layers differ at most in their heads, in the layer whose keys they read, and
+    /// in an embedding of their own, on one stream.
     pub fn has_one_stream(&self) -> bool {
         let own = Self {
             other_heads: self.other_heads.clone(),
@@ -391,7 +393,8 @@ impl Hybrid {
         one && *self == own
     }
 
-    /// True if the model has an indexer, of tokens or of blocks of tokens, and nothing else.
+    /// Returns true if the model has an indexer, of tokens or of blocks of tokens, and nothing
+    /// else.
     pub fn has_indexer_alone(&self, of_blocks: bool) -> bool {
         self.indexer.as_ref().is_some_and(|indexer| (indexer.block > 0) == of_blocks)
             && *self == Self { indexer: self.indexer.clone(), ..Self::default() }

@@ -39,7 +39,8 @@ pub struct Seen {
 }
 
 impl Tower {
-    /// The activation function whose number is stored as size `size`; `None` where it is not known.
+    /// Returns the activation function whose number is stored as size `size`; `None` where it is
+    /// not known.
     pub fn function(&self, size: TowerSize) -> Option<HiddenAct> {
         let number = usize::try_from(self.sizes.get(size)).ok()?;
         FUNCTIONS.get(number.checked_sub(1)?).copied()
@@ -59,8 +60,8 @@ const FUNCTIONS: [HiddenAct; 8] = [
     HiddenAct::Xielu,
 ];
 
-/// The number that stands for an activation function among sizes; 0 for none and for one without a
-/// number.
+/// Returns the number that stands for an activation function among sizes; 0 for none and for one
+/// without a number.
 pub fn number_of_function(function: Option<HiddenAct>) -> u64 {
     let place = FUNCTIONS.iter().position(|known| function == Some(*known) && *known != HiddenAct::Xielu);
     place.and_then(|place| u64::try_from(place + 1).ok()).unwrap_or(0)

@@ -17,7 +17,7 @@ pub enum OverlapComm {
 }
 
 impl OverlapComm {
-    /// True if ZeRO's stage `stage` overlaps.
+    /// Returns true if ZeRO's stage `stage` overlaps.
     pub const fn holds(self, stage: u8) -> bool {
         match self {
             Self::Auto => stage == 3,

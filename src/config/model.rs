@@ -196,16 +196,16 @@ impl ModelConfig {
         }
     }
 
-    /// True if its blocks are llama's (RMS norm, attention by whole rotated heads, RMS norm, gated
-    /// feed-forward, without biases), and its ends are not tied.
+    /// Returns true if its blocks are llama's (RMS norm, attention by whole rotated heads, RMS
+    /// norm, gated feed-forward, without biases), and its ends are not tied.
     pub fn has_plain_modules(&self) -> bool {
         let biased = self.attention_bias || self.attention_output_bias || self.mlp_bias;
         let tied = self.tie_word_embeddings;
         self.is_like_llama() && !(biased || tied || self.qk_norm) && self.sliding_layers == LayerSet::None
     }
 
-    /// True if its blocks are llama's but for biases, windows, and norms of each query's and key's
-    /// head; its ends may be tied.
+    /// Returns true if its blocks are llama's but for biases, windows, and norms of each query's
+    /// and key's head; its ends may be tied.
     pub fn is_like_llama(&self) -> bool {
         let (own, plain) = (self.family.modules(), &Modules::PLAIN);
         let alike = own.block == plain.block
@@ -229,8 +229,8 @@ impl ModelConfig {
         alike && rotated && shaped && !other && self.hidden_act == HiddenAct::Silu
     }
 
-    /// True where layers are not all alike, or blocks have gates, norms or differences of heads
-    /// that no other field describes.
+    /// Returns true where layers are not all alike, or blocks have gates, norms or differences of
+    /// heads that no other field describes.
     pub fn has_parts_of_its_own(&self) -> bool {
         let own = self.family.modules();
         self.hybrid.is_some()
@@ -257,18 +257,18 @@ impl ModelConfig {
         if fits { self.family } else { GENERIC }
     }
 
-    /// True for a model that can be served but not trained here: its layers are not all alike and
-    /// its modules are assumed, so the operations that training them takes are unknown.
+    /// Returns true for a model that can be served but not trained here: its layers are not all
+    /// alike and its modules are assumed, so the operations that training them takes are unknown.
     pub fn is_only_served(&self) -> bool {
         self.hybrid.is_some() && self.family_of_shape().is_generic()
     }
 
-    /// True where a token sees only those before it, as it does in every decoder.
+    /// Returns true where a token sees only those before it, as it does in every decoder.
     pub fn is_causal(&self) -> bool {
         self.encoder.is_none_or(|encoder| encoder.is_decoder)
     }
 
-    /// True if all blocks share one block's parameters.
+    /// Returns true if all blocks share one block's parameters.
     pub fn shares_blocks(&self) -> bool {
         self.encoder.is_some() && self.family_of_shape().modules().encoder.shares_blocks
     }

@@ -66,8 +66,8 @@ const TRL_TOKENS: u64 = 4096;
 const TRL_COLUMNS: u64 = 32_768;
 
 impl Loss {
-    /// True if a sequence of `seq_length` tokens can be cut into the loss's chunks: torchtitan
-    /// refuses a length that its chunks do not divide.
+    /// Returns true if a sequence of `seq_length` tokens can be cut into the loss's chunks:
+    /// torchtitan refuses a length that its chunks do not divide.
     pub const fn divides(self, seq_length: u64) -> bool {
         match self {
             Self::OfStack | Self::Transformers4 | Self::Trl | Self::NotCompiled | Self::Cut => true,
@@ -75,12 +75,12 @@ impl Loss {
         }
     }
 
-    /// True if torchtitan alone computes the loss in this way.
+    /// Returns true if torchtitan alone computes the loss in this way.
     pub const fn is_of_torchtitan(self) -> bool {
         matches!(self, Self::TorchtitanChunks)
     }
 
-    /// The loss kernel of a run on that stack.
+    /// Returns the loss kernel of a run on that stack.
     pub const fn kernel(self, stack: Stack) -> LossKernel {
         match self {
             Self::OfStack | Self::NotCompiled => stack.modules().loss,
@@ -91,7 +91,7 @@ impl Loss {
         }
     }
 
-    /// True if the loss is compiled into one graph where blocks are compiled.
+    /// Returns true if the loss is compiled into one graph where blocks are compiled.
     pub const fn is_compiled(self) -> bool {
         match self {
             Self::OfStack | Self::Transformers4 | Self::Trl | Self::TorchtitanChunks => true,

@@ -10,7 +10,7 @@ use crate::units::{ceil_u64, to_f64};
 const MOST_TIMES_AS_LONG: u64 = 200;
 
 impl TowerPart {
-    /// The steps of the part; `None` where they are not described.
+    /// Returns the steps of the part; `None` where they are not described.
     pub fn steps(&self) -> Option<&'static [TowerStep]> {
         self.layers.iter().find_map(|layer| match layer {
             TowerLayer::Runs(steps) => Some(*steps),
@@ -18,14 +18,14 @@ impl TowerPart {
         })
     }
 
-    /// The blocks behind which the part runs, as bits, if it feeds the text's blocks.
+    /// Returns the blocks behind which the part runs, as bits, if it feeds the text's blocks.
     pub fn feeds(&self) -> Option<TowerSize> {
         self.steps()?.iter().find_map(|step| if let TowerStep::Feeds(behind) = step { Some(*behind) } else { None })
     }
 }
 
 impl Tower {
-    /// The parts that exist, those of the tower first.
+    /// Returns the parts that exist, those of the tower first.
     pub fn parts(&self) -> impl Iterator<Item = &'static TowerPart> + use<'_> {
         let all = self.modules.parts.iter().chain(self.projector.parts);
         all.filter(|part| self.sizes.get(part.times) > 0)
@@ -104,7 +104,7 @@ impl Tower {
         !lacks.contains(&true)
     }
 
-    /// How many of the text's first blocks are fed tokens of images.
+    /// Returns how many of the text's first blocks are fed tokens of images.
     pub fn fed_blocks(&self, images: Images) -> u64 {
         let feeds = |part: &&TowerPart| images.per_sequence > 0 && part.feeds().is_some();
         self.parts().filter(feeds).map(|part| self.sizes.get(part.times)).sum()
@@ -115,7 +115,7 @@ impl Tower {
         self.parts().flat_map(|part| part.steps().unwrap_or(&[]))
     }
 
-    /// True for a tower that hears sound.
+    /// Returns true for a tower that hears sound.
     pub fn hears(&self) -> bool {
         let mut steps = self.modules.parts.iter().flat_map(|part| part.steps().unwrap_or(&[]));
         steps.any(|step| *step == TowerStep::Heard)
@@ -143,18 +143,19 @@ impl Tower {
         self.steps().find_map(|step| if let TowerStep::Is(TowerFact::Longest(side)) = step { Some(*side) } else { None })
     }
 
-    /// True if the patches of images, which have any form, are joined in one row behind the convolution.
+    /// Returns true if the patches of images, which have any form, are joined in one row behind the
+    /// convolution.
     pub fn joins(&self) -> bool {
         self.steps().any(|step| matches!(step, TowerStep::Joined(_)))
     }
 
-    /// True if the tower's images stand in one row.
+    /// Returns true if the tower's images stand in one row.
     pub fn packs(&self) -> bool {
         self.steps().any(|step| matches!(step, TowerStep::Packed { .. }))
     }
 
-    /// The windows of an image of that many pixels, in patches, and the blocks that see all of the
-    /// image, as bits; `None` for a tower without windows.
+    /// Returns the windows of an image of that many pixels, in patches, and the blocks that see all
+    /// of the image, as bits; `None` for a tower without windows.
     pub fn windows(&self, pixels: [u64; 2]) -> Option<(Vec<u64>, u64)> {
         let (side, whole) = self.steps().find_map(|step| match step {
             TowerStep::Windows { side, whole } => Some((self.sizes.get(*side), self.sizes.get(*whole))),

@@ -111,7 +111,7 @@ impl ShapeRule {
     /// A plain feed-forward layer, two layer norms a block, attention of any kind of heads.
     pub const CLASSIC: Self = Self { mlp: MlpKind::Plain, normalization: Some(Normalization::LayerNorm), ..Self::PLAIN };
 
-    /// True if a model has such a shape.
+    /// Returns true if a model has such a shape.
     pub fn fits(&self, model: &ModelConfig) -> bool {
         let layers = match &model.hybrid {
             Some(hybrid) if self.altup => hybrid.has_streams_alone(),

@@ -20,7 +20,7 @@ pub struct SharedBlocks {
 }
 
 impl ModelConfig {
-    /// The shared block that layer `layer` runs, counted from 0; `None` if it runs none.
+    /// Returns the shared block that layer `layer` runs, counted from 0; `None` if it runs none.
     pub fn shared_block_of(&self, layer: u64) -> Option<u64> {
         let (shared, layers) = (self.shared?, &self.hybrid.as_ref()?.attention_layers);
         let before = || (0..layer).filter(|layer| layers.contains(*layer)).count();

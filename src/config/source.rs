@@ -36,13 +36,13 @@ pub struct Source {
 }
 
 impl ModelConfig {
-    /// The encoder beside the decoder, where it is there.
+    /// Returns the encoder beside the decoder, where it is there.
     pub fn beside(&self) -> Option<Source> {
         self.source.filter(|source| source.layers > 0)
     }
 
-    /// True for a model whose serving is modelled: no encoder alone, and of the models of which
-    /// only the parameters are counted those that list the parts of their cache.
+    /// Returns true for a model whose serving is modelled: no encoder alone, and of the models of
+    /// which only the parameters are counted those that list the parts of their cache.
     pub fn is_served(&self) -> bool {
         let trains = self.family.modules().encoder.trains;
         let is_counted = self.source.is_some() && !trains;
@@ -50,12 +50,13 @@ impl ModelConfig {
         is_decoder && self.task.is_none() && !is_counted
     }
 
-    /// True for a model of which only the parameters and the listed parts of its cache are counted.
+    /// Returns true for a model of which only the parameters and the listed parts of its cache are
+    /// counted.
     pub fn is_counted_and_served(&self) -> bool {
         !self.cache.is_empty()
     }
 
-    /// True for a block of the encoder beside a decoder.
+    /// Returns true for a block of the encoder beside a decoder.
     pub const fn is_of_source(&self, layer: u64) -> bool {
         match self.source {
             Some(source) => layer < source.layers,
@@ -63,15 +64,16 @@ impl ModelConfig {
         }
     }
 
-    /// The only source length, tokens, that the encoder takes, if it takes just one: that of its
-    /// table of positions.
+    /// Returns the only source length, tokens, that the encoder takes, if it takes just one: that
+    /// of its table of positions.
     pub fn only_source(&self) -> Option<u64> {
         let source = self.beside()?;
         let reads = self.family.modules().source.map(|modules| modules.encoder.embedding);
         (reads == Some(EmbeddedParts::Frames)).then_some(source.position_rows)
     }
 
-    /// The encoder beside the decoder as a model of its own: one whose tokens see all others.
+    /// Returns the encoder beside the decoder as a model of its own: one whose tokens see all
+    /// others.
     pub fn of_source(&self) -> Option<Self> {
         let source = self.beside()?;
         let modules = self.family.modules();
@@ -92,7 +94,8 @@ impl ModelConfig {
         })
     }
 
-    /// The architecture as layers of that kind have it: an encoder's, or with [`super::Hybrid::other_heads`] in place of the usual ones.
+    /// Returns the architecture as layers of that kind have it: an encoder's, or with
+    /// [`super::Hybrid::other_heads`] in place of the usual ones.
     pub fn of_layers(&self, kind: LayerKind) -> Cow<'_, Self> {
         let of_source = if kind.source { self.of_source() } else { None };
         of_source.map_or_else(|| self.of_heads(kind), Cow::Owned)

@@ -90,7 +90,8 @@ impl Narrow {
         }
     }
 
-    /// True if the largest value of the whole tensor must be known before any value is cast.
+    /// Returns true if the largest value of the whole tensor must be known before any value is
+    /// cast.
     pub const fn scales_whole_tensors(self) -> bool {
         matches!(self, Self::Fp8 | Self::Nvfp4)
     }

@@ -22,12 +22,12 @@ impl TaskKind {
     const WORDS: [(Self, &str); 4] =
         [(Self::States, "states"), (Self::Sequence, "sequence"), (Self::Token, "token"), (Self::Span, "span")];
 
-    /// Its word in links.
+    /// Returns its word in links.
     pub fn word(self) -> &'static str {
         Self::WORDS.iter().find(|(kind, _)| *kind == self).map_or("", |(_, word)| *word)
     }
 
-    /// The task of that word.
+    /// Returns the task of that word.
     pub fn named(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(_, own)| *own == word).map(|(kind, _)| *kind)
     }
@@ -81,7 +81,7 @@ impl TaskHeads {
     /// Nothing is known.
     pub const UNKNOWN: Self = Self { pools_states: false, sequence: BeforeClasses::Unknown, token: BeforeClasses::Unknown };
 
-    /// A dense layer with that function for whole texts.
+    /// Returns a dense layer with that function for whole texts.
     pub const fn dense(function: DenseFunction) -> Self {
         Self { pools_states: false, sequence: BeforeClasses::Dense(function), token: BeforeClasses::Nothing }
     }
@@ -92,7 +92,7 @@ impl TaskHeads {
     /// The layer before the output head for all tasks.
     pub const TRANSFORM: Self = Self { pools_states: false, sequence: BeforeClasses::Transform, token: BeforeClasses::Transform };
 
-    /// The layer before the matrix of that task.
+    /// Returns the layer before the matrix of that task.
     pub const fn before(self, kind: TaskKind) -> BeforeClasses {
         match kind {
             TaskKind::States if self.pools_states => BeforeClasses::Dense(DenseFunction::Tanh),

@@ -17,8 +17,8 @@ pub enum TileRule {
 const LONGEST: u64 = 4096;
 
 impl TileRule {
-    /// The number of images of side `side` into which an image of that width and height is cut;
-    /// `None` for an empty one.
+    /// Returns the number of images of side `side` into which an image of that width and height is
+    /// cut; `None` for an empty one.
     pub fn tiles(self, [width, height]: [u64; 2], side: u64) -> Option<u64> {
         if width == 0 || height == 0 || side == 0 {
             return None;

@@ -145,7 +145,7 @@ impl TowerSize {
     /// The number of sizes.
     pub const COUNT: usize = Self::Own16 as usize + 1;
 
-    /// The size's name in shapes.
+    /// Returns the size's name in shapes.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hidden => "vision hidden_size",

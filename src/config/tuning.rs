@@ -19,7 +19,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// True if adapters stand beside linear layers.
+    /// Returns true if adapters stand beside linear layers.
     pub const fn adapts_linears(self) -> bool {
         matches!(self, Self::Lora | Self::Dora)
     }
@@ -52,12 +52,12 @@ impl Objective {
         }
     }
 
-    /// True if the head gives one number in place of a token's scores.
+    /// Returns true if the head gives one number in place of a token's scores.
     pub const fn scores(self) -> bool {
         matches!(self, Self::Reward | Self::Value)
     }
 
-    /// True if answers are generated while training.
+    /// Returns true if answers are generated while training.
     pub const fn generates(self) -> bool {
         matches!(self, Self::Ppo | Self::Grpo)
     }
@@ -88,7 +88,7 @@ pub enum BaseFormat {
 }
 
 impl BaseFormat {
-    /// True if weights are kept in 4 bits.
+    /// Returns true if weights are kept in 4 bits.
     pub const fn is_quantised(self) -> bool {
         !matches!(self, Self::Weights)
     }
@@ -131,18 +131,19 @@ impl Targets {
     /// Every linear layer of the blocks (peft's `all-linear`).
     pub const ALL: Self = Self((1 << 12) - 1);
 
-    /// Both sets together.
+    /// Returns both sets together.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// True if the two sets have a layer in common.
+    /// Returns true if the two sets have a layer in common.
     pub const fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// The layers of a name in `target_modules`; `None` for a name that no known family has.
+    /// Returns the layers of a name in `target_modules`; `None` for a name that no known family
+    /// has.
     ///
     /// ```
     /// # use headroom::config::Targets;
@@ -255,29 +256,29 @@ impl Tuning {
         rollout_sequences: 1,
     };
 
-    /// These settings with low-rank adapters beside frozen weights in that format. Such a model
-    /// without its adapters is its own reference, so no second copy is kept.
+    /// Returns these settings with low-rank adapters beside frozen weights in that format. Such a
+    /// model without its adapters is its own reference, so no second copy is kept.
     #[must_use]
     pub const fn with_adapters(self, base: BaseFormat) -> Self {
         Self { method: Method::Lora, base, frozen_layers: 0, frozen_embeddings: false, reference: false, ..self }
     }
 
-    /// True if every parameter of the model learns and nothing is added.
+    /// Returns true if every parameter of the model learns and nothing is added.
     pub const fn is_full(&self) -> bool {
         matches!(self.method, Method::Full) && self.frozen_layers == 0 && !self.frozen_embeddings
     }
 
-    /// True if the model's own parameters stay as they are.
+    /// Returns true if the model's own parameters stay as they are.
     pub const fn freezes_model(&self) -> bool {
         !matches!(self.method, Method::Full)
     }
 
-    /// True if some weights are kept in four bits.
+    /// Returns true if some weights are kept in four bits.
     pub const fn packs_weights(&self) -> bool {
         self.freezes_model() && self.base.is_quantised()
     }
 
-    /// True if weights that are not kept in four bits are cast to fp32 because others are.
+    /// Returns true if weights that are not kept in four bits are cast to fp32 because others are.
     pub const fn upcasts_rest(&self) -> bool {
         self.upcasts && self.packs_weights()
     }
@@ -292,32 +293,32 @@ impl Tuning {
         if matches!(self.method, Method::Prefix) { self.num_virtual_tokens } else { 0 }
     }
 
-    /// True if a block's own parameters stay as they are.
+    /// Returns true if a block's own parameters stay as they are.
     pub const fn freezes_block(&self, layer: u64) -> bool {
         self.freezes_model() || layer < self.frozen_layers
     }
 
-    /// True if a vision tower stays as it is.
+    /// Returns true if a vision tower stays as it is.
     pub const fn freezes_tower(&self) -> bool {
         self.freezes_model() || self.frozen_tower
     }
 
-    /// True if the embedding stays as it is.
+    /// Returns true if the embedding stays as it is.
     pub const fn freezes_embedding(&self) -> bool {
         (self.freezes_model() && !self.copies_embedding()) || self.frozen_embeddings
     }
 
-    /// True if a copy of the embedding learns beside adapters.
+    /// Returns true if a copy of the embedding learns beside adapters.
     pub const fn copies_embedding(&self) -> bool {
         self.method.adapts_linears() && self.modules_to_save.embedding
     }
 
-    /// True if a copy of the embedding or of the head learns beside adapters.
+    /// Returns true if a copy of the embedding or of the head learns beside adapters.
     pub const fn copies_ends(&self) -> bool {
         self.copies_embedding() || self.copies_head()
     }
 
-    /// True if a copy of the head learns beside adapters.
+    /// Returns true if a copy of the head learns beside adapters.
     pub const fn copies_head(&self) -> bool {
         self.method.adapts_linears() && self.modules_to_save.head
     }

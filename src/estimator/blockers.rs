@@ -204,8 +204,8 @@ const fn beside(split: PipelineSplit) -> &'static str {
 }
 
 impl Blocker {
-    /// True if both are the same rule, whatever numbers they carry. Rules on sizes of different
-    /// parts count as different.
+    /// Returns true if both are the same rule, whatever numbers they carry. Rules on sizes of
+    /// different parts count as different.
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Tensor { what, .. }, Self::Tensor { what: other, .. }) => what == other,

@@ -104,7 +104,8 @@ impl Layouts {
         self.paces.at_least_with_any(&self.job)
     }
 
-    /// How many different operation lists (by tensor, context, expert degree and so on) were worked out.
+    /// Returns how many different operation lists (by tensor, context, expert degree and so on)
+    /// were worked out.
     pub const fn frames(&self) -> usize {
         self.megatron.frames()
     }

@@ -36,19 +36,19 @@ static UNPLAYED: Unplayed = Unplayed {
     part: Clock::part,
 };
 
-/// True if the program has all parts that the job needs. Nothing may be asked about one that needs others; only the page has such jobs,
-/// while a part is on its way.
+/// Returns true if the program has all parts that the job needs. Nothing may be asked about one
+/// that needs others; only the page has such jobs, while a part is on its way.
 pub fn has_parts(job: &Job) -> bool {
     has_all_parts() || !needs_parts(job)
 }
 
-/// True if the job has modules that few models have, or a step that is not played.
+/// Returns true if the job has modules that few models have, or a step that is not played.
 pub fn needs_parts(job: &Job) -> bool {
     let stack = job.training().map_or_else(Stack::default, |run| run.stack);
     rare::are_needed(job.model(), stack.modules()) || (job.training().is_some() && !stack.is_played())
 }
 
-/// True if the program has all parts that counting a model's parameters needs.
+/// Returns true if the program has all parts that counting a model's parameters needs.
 pub fn has_parts_of(model: &ModelConfig) -> bool {
     has_all_parts() || !rare::are_needed(model, Stack::default().modules())
 }

@@ -79,38 +79,38 @@ pub enum Expr {
 }
 
 impl Expr {
-    /// A whole number.
+    /// Returns a whole number.
     pub const fn whole(value: u64) -> Self {
         Self::Number(Value::Whole(value))
     }
 
-    /// A number that need not be whole.
+    /// Returns a number that need not be whole.
     pub const fn real(value: f64) -> Self {
         Self::Number(Value::Real(value))
     }
 
-    /// A number written as itself, with a meaning.
+    /// Returns a number written as itself, with a meaning.
     pub fn meant(value: u64, meaning: impl Into<String>) -> Self {
         Self::Symbol(Symbol { letter: value.to_string(), name: "", meaning: meaning.into(), value: Value::Whole(value) })
     }
 
-    /// A word that stands for a number.
+    /// Returns a word that stands for a number.
     pub fn word(word: impl Into<String>, meaning: impl Into<String>, value: Value) -> Self {
         Self::Symbol(Symbol { letter: word.into(), name: "", meaning: meaning.into(), value })
     }
 
-    /// A named part that is no amount of memory.
+    /// Returns a named part that is no amount of memory.
     pub fn part(label: impl Into<String>, value: Value, how: Option<Self>) -> Self {
         Self::Part(Box::new(Part { label: label.into(), kind: None, value, bytes: false, how }))
     }
 
-    /// A named amount of memory.
+    /// Returns a named amount of memory.
     pub fn memory(label: impl Into<String>, kind: Option<MemoryKind>, bytes: u64, how: Option<Self>) -> Self {
         Self::Part(Box::new(Part { label: label.into(), kind, value: Value::Whole(bytes), bytes: true, how }))
     }
 
-    /// The product of some factors: products among them are joined, ones are left out, equal
-    /// neighbours become a power.
+    /// Returns the product of some factors: products among them are joined, ones are left out,
+    /// equal neighbours become a power.
     pub fn product(factors: impl IntoIterator<Item = Self>) -> Self {
         let mut flat: Vec<Self> = Vec::new();
         for factor in factors {
@@ -137,7 +137,7 @@ impl Expr {
         }
     }
 
-    /// The sum of some terms: the term itself where there is one, 0 where there is none.
+    /// Returns the sum of some terms: the term itself where there is one, 0 where there is none.
     pub fn sum(terms: impl IntoIterator<Item = Self>) -> Self {
         let mut terms: Vec<Self> = terms.into_iter().collect();
         match terms.len() {

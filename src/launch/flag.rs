@@ -52,42 +52,43 @@ pub enum Effect {
 }
 
 impl Flag {
-    /// A flag whose value an input takes as it is written.
+    /// Returns a flag whose value an input takes as it is written.
     pub const fn sets(names: &'static [&'static str], field: FieldId) -> Self {
         Self { names, takes: Takes::One, effect: Effect::Sets(field) }
     }
 
-    /// A flag whose words are translated: the tool's, then ours.
+    /// Returns a flag whose words are translated: the tool's, then ours.
     pub const fn words(names: &'static [&'static str], field: FieldId, words: &'static [(&'static str, &'static str)]) -> Self {
         Self { names, takes: Takes::One, effect: Effect::Words(field, words) }
     }
 
-    /// A flag that says yes to an input.
+    /// Returns a flag that says yes to an input.
     pub const fn switch(names: &'static [&'static str], field: FieldId) -> Self {
         Self { names, takes: Takes::Nothing, effect: Effect::Switch(field) }
     }
 
-    /// A flag that says no to an input.
+    /// Returns a flag that says no to an input.
     pub const fn switch_off(names: &'static [&'static str], field: FieldId) -> Self {
         Self { names, takes: Takes::Nothing, effect: Effect::SwitchOff(field) }
     }
 
-    /// A flag that code of the format reads.
+    /// Returns a flag that code of the format reads.
     pub const fn by(names: &'static [&'static str], read: fn(&mut Reading<'_>, &Given) -> Result<(), String>) -> Self {
         Self { names, takes: Takes::One, effect: Effect::By(read) }
     }
 
-    /// A flag that counts together with others.
+    /// Returns a flag that counts together with others.
     pub const fn together(names: &'static [&'static str]) -> Self {
         Self { names, takes: Takes::One, effect: Effect::Together }
     }
 
-    /// A flag that changes neither memory nor time.
+    /// Returns a flag that changes neither memory nor time.
     pub const fn no_effect(names: &'static [&'static str]) -> Self {
         Self { names, takes: Takes::One, effect: Effect::NoEffect }
     }
 
-    /// A flag that changes memory or time in a way that is not modelled, and the sentence about it.
+    /// Returns a flag that changes memory or time in a way that is not modelled, and the sentence
+    /// about it.
     pub const fn not_modelled(names: &'static [&'static str], why: &'static str) -> Self {
         Self { names, takes: Takes::One, effect: Effect::NotModelled(&[], why) }
     }
@@ -101,20 +102,21 @@ impl Flag {
         Self { names, takes: Takes::One, effect: Effect::NotModelled(harmless, why) }
     }
 
-    /// The flag, which takes other words of a command line.
+    /// Returns the flag, which takes other words of a command line.
     #[must_use]
     pub const fn taking(mut self, takes: Takes) -> Self {
         self.takes = takes;
         self
     }
 
-    /// The flag, which stands for itself.
+    /// Returns the flag, which stands for itself.
     #[must_use]
     pub const fn alone(self) -> Self {
         self.taking(Takes::Nothing)
     }
 
-    /// True if it goes by that name. A name that ends in `.*` stands for all keys inside that one.
+    /// Returns true if it goes by that name. A name that ends in `.*` stands for all keys inside
+    /// that one.
     pub fn is_called(&self, name: &str) -> bool {
         self.names.iter().any(|own| match own.strip_suffix('*') {
             Some(outer) => name.get(..outer.len()).is_some_and(|begin| is_same_name(outer, begin)),

@@ -163,18 +163,19 @@ impl<'a> Reading<'a> {
         self.tell(given, Way::NotModelled, why.to_owned());
     }
 
-    /// The last flag of the text that goes by one of these names.
+    /// Returns the last flag of the text that goes by one of these names.
     pub fn stated(&self, names: &[&str]) -> Option<&Given> {
         self.stated.given.iter().rev().find(|given| names.iter().any(|name| is_same_name(name, &given.key)))
     }
 
-    /// The text that was pasted or dropped beside this one under that name, whatever its folder.
+    /// Returns the text that was pasted or dropped beside this one under that name, whatever its
+    /// folder.
     pub fn beside_named(&self, path: &str) -> Option<&'a Text<'a>> {
         let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
         self.beside.iter().copied().find(|text| !text.name.is_empty() && name(text.name) == name(path))
     }
 
-    /// True if anything was pasted or dropped beside the text.
+    /// Returns true if anything was pasted or dropped beside the text.
     pub const fn has_beside(&self) -> bool {
         !self.beside.is_empty()
     }
@@ -185,17 +186,18 @@ impl<'a> Reading<'a> {
         self.stated.given = given;
     }
 
-    /// The flags of the program that starts the processes.
+    /// Returns the flags of the program that starts the processes.
     pub fn launcher_flags(&self) -> &[Given] {
         &self.stated.launcher
     }
 
-    /// The variable that is set for the program.
+    /// Returns the variable that is set for the program.
     pub fn environment(&self, name: &str) -> Option<&Given> {
         self.stated.environment.iter().rev().find(|given| given.key == name)
     }
 
-    /// The flag of the program that starts the processes, such as torchrun's `nproc_per_node`.
+    /// Returns the flag of the program that starts the processes, such as torchrun's
+    /// `nproc_per_node`.
     pub fn launcher(&self, names: &[&str]) -> Option<&Given> {
         self.stated.launcher.iter().rev().find(|given| names.iter().any(|name| is_same_name(name, &given.key)))
     }

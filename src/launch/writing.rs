@@ -60,7 +60,8 @@ impl<'a> Writing<'a> {
         Written { text: comments + &text, items: self.items, missing: self.missing }
     }
 
-    /// The name by which commands call the model. A model that is no row of the catalog is named as missing.
+    /// Returns the name by which commands call the model. A model that is no row of the catalog is
+    /// named as missing.
     pub fn model(&mut self) -> String {
         self.said.extend([FieldId::Model, FieldId::ModelName]);
         let own = self.scenario.model().filter(|_| !self.scenario.is_custom_model());
@@ -79,7 +80,7 @@ impl<'a> Writing<'a> {
         self.missing.push(sentence.to_owned());
     }
 
-    /// True if an input differs from the tool's own default.
+    /// Returns true if an input differs from the tool's own default.
     pub fn differs(&self, id: FieldId) -> bool {
         self.scenario.get(id) != self.defaults.get(id)
     }
@@ -137,12 +138,13 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// True if the scenario is served, not trained.
+    /// Returns true if the scenario is served, not trained.
     pub fn serves(&self) -> bool {
         self.scenario.mode() == Mode::Serve
     }
 
-    /// The settings as flags of a command line: ` --key value`, one a line. A value's words on lines of their own are words of their own.
+    /// Returns the settings as flags of a command line: ` --key value`, one a line. A value's words
+    /// on lines of their own are words of their own.
     pub fn as_flags(&self) -> String {
         let flag = |item: &Item| {
             let dashes = if item.key.len() == 1 { "-" } else { "--" };
@@ -154,13 +156,15 @@ impl<'a> Writing<'a> {
         self.items.iter().map(flag).collect()
     }
 
-    /// The settings as lines of YAML: `key: value`. Lists and groups of keys are written between brackets by whoever says them.
+    /// Returns the settings as lines of YAML: `key: value`. Lists and groups of keys are written
+    /// between brackets by whoever says them.
     pub fn as_yaml(&self) -> String {
         let line = |text: String, item: &Item| text + &item.key + ": " + item.value.as_deref().unwrap_or("true") + "\n";
         self.items.iter().fold(String::new(), line)
     }
 
-    /// The settings by the name before their first dot, in the order in which the names come first; those without a dot come first of all.
+    /// Returns the settings by the name before their first dot, in the order in which the names
+    /// come first; those without a dot come first of all.
     pub fn sections(&self) -> Vec<(&str, Vec<(&str, &Item)>)> {
         let mut sections: Vec<(&str, Vec<(&str, &Item)>)> = vec![("", Vec::new())];
         for item in &self.items {
@@ -173,7 +177,7 @@ impl<'a> Writing<'a> {
         sections
     }
 
-    /// The settings as YAML, with those that share a name before a dot inside it.
+    /// Returns the settings as YAML, with those that share a name before a dot inside it.
     pub fn as_nested_yaml(&self) -> String {
         let mut text = String::new();
         for (section, items) in self.sections() {
@@ -188,7 +192,7 @@ impl<'a> Writing<'a> {
         text
     }
 
-    /// The settings as TOML, with those that share a name before their last dot under it.
+    /// Returns the settings as TOML, with those that share a name before their last dot under it.
     pub fn as_toml(&self) -> String {
         let mut tables: Vec<(&str, String)> = vec![("", String::new())];
         for item in &self.items {

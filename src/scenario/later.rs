@@ -13,7 +13,7 @@ pub fn answered_by(answerer: Answerer) {
     let _ = ANSWERER.set(answerer);
 }
 
-/// The answer to a question, its subject first; `None` while there is nobody who knows it.
+/// Returns the answer to a question, its subject first; `None` while there is nobody who knows it.
 pub fn ask(question: &str) -> Option<String> {
     ANSWERER.get().and_then(|answerer| answerer(question))
 }

@@ -196,8 +196,8 @@ impl Scenario {
         }
     }
 
-    /// True if the scenario starts from a model or an accelerator by a word that may be another
-    /// name of a row, and the list of these names has not been loaded yet.
+    /// Returns true if the scenario starts from a model or an accelerator by a word that may be
+    /// another name of a row, and the list of these names has not been loaded yet.
     pub fn waits_for_names(&self) -> bool {
         let id = [FieldId::Model, FieldId::Accelerator].into_iter().find(|id| self.is_unlisted(*id));
         id.is_some_and(|id| names::listed(id, &self.text(id)) == names::Listed::NotYet)

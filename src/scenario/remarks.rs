@@ -51,7 +51,7 @@ impl Remark {
 }
 
 impl RemarkKind {
-    /// Its word, in machine-readable answers.
+    /// Returns its word, in machine-readable answers.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Assumed => "assumed",

@@ -1,7 +1,7 @@
 //! Decimal numbers from text.
 
-/// The number that a text of digits with a dot or an exponent stands for; `None` for any other
-/// text.
+/// Returns the number that a text of digits with a dot or an exponent stands for; `None` for any
+/// other text.
 ///
 /// ```
 /// assert_eq!(headroom::units::decimal("12e-1"), Some(1.2));

@@ -1,6 +1,6 @@
 //! Tells words from the signs between them, in texts that people type or paste.
 
-/// True if a character is part of a word: a letter or a digit.
+/// Returns true if a character is part of a word: a letter or a digit.
 ///
 /// All signs beyond ASCII count as letters, except spaces and punctuation. The library's
 /// `is_alphanumeric` knows each of them, but its tables would be some kilobytes of the page's

@@ -110,7 +110,7 @@ pub const SCHEDULES: [ScheduleFacts; 6] = [
 ];
 
 impl PipelineSchedule {
-    /// Its row of [`SCHEDULES`].
+    /// Returns its row of [`SCHEDULES`].
     pub const fn facts(self) -> &'static ScheduleFacts {
         let [gpipe, one, interleaved, h1, h2, dual] = &SCHEDULES;
         match self {
@@ -138,7 +138,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// True if the activations that forward has kept are freed afterwards.
+    /// Returns true if the activations that forward has kept are freed afterwards.
     pub const fn releases(self) -> bool {
         matches!(self, Self::Backward | Self::BackwardWeight)
     }

@@ -123,8 +123,8 @@ impl Term {
         Self::Optimizer,
     ];
 
-    /// True if the accelerator computes or streams memory during the term; false if it waits for
-    /// other ranks.
+    /// Returns true if the accelerator computes or streams memory during the term; false if it
+    /// waits for other ranks.
     pub const fn computes(self) -> bool {
         matches!(self, Self::Products | Self::Attention | Self::Streams | Self::Recompute | Self::Optimizer)
     }

@@ -27,7 +27,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The pool that serves a block of `size` bytes, after rounding. Source: PyTorch 2.15, CUDACachingAllocator.cpp, `get_pool`.
+    /// Returns the pool that serves a block of `size` bytes, after rounding. Source: PyTorch 2.15,
+    /// CUDACachingAllocator.cpp, `get_pool`.
     pub fn of(size: u64) -> Self {
         if size <= SMALL { Self::Small } else { Self::Large }
     }

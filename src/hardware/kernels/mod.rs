@@ -161,7 +161,7 @@ impl Kernels {
     /// assumption.
     pub const ASSUMED: Self = H100.assumed();
 
-    /// These shares, marked as assumed for another architecture.
+    /// Returns these shares, marked as assumed for another architecture.
     #[must_use]
     pub const fn assumed(self) -> Self {
         Self { is_measured: false, ..self }

@@ -38,7 +38,7 @@ pub enum ReportingProgram {
 }
 
 impl ReportingProgram {
-    /// The name as its authors write it.
+    /// Returns the name as its authors write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PyTorch => "PyTorch",
@@ -135,7 +135,7 @@ macro_rules! message {
                 $(self.$field = self.$field.or(other.$field);)*
             }
 
-            /// True if the message states no number at all.
+            /// Returns true if the message states no number at all.
             pub fn is_bare(&self) -> bool {
                 self.processes.is_empty() $(&& self.$field.is_none())*
             }

@@ -34,7 +34,7 @@ impl LineSpec {
         Self { unit: 0, ..Self::gib(has, before, figure) }
     }
 
-    /// The line, whose number is a further part of the figure before it.
+    /// Returns the line, whose number is a further part of the figure before it.
     #[must_use]
     pub const fn adding(mut self) -> Self {
         self.adds = true;

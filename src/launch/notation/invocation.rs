@@ -75,7 +75,7 @@ const OF_RUNNERS: [&str; 10] =
     ["u", "m", "O", "B", "active", "no-sync", "pty", "exclusive", "oversubscribe", "allow-run-as-root"];
 
 impl Invocation {
-    /// The program that a command starts.
+    /// Returns the program that a command starts.
     pub fn of(command: Command) -> Self {
         let Command { mut words, mut environment } = command;
         let mut launcher = None;
@@ -106,13 +106,14 @@ impl Invocation {
         Self { launcher, program, arguments: words.into_iter().skip(1).collect(), environment }
     }
 
-    /// True if it starts that program, or the script `NAME.py`, whose first arguments are these.
+    /// Returns true if it starts that program, or the script `NAME.py`, whose first arguments are
+    /// these.
     pub fn starts(&self, program: &str, first: &[&str]) -> bool {
         let is_program = self.program == program || self.program.strip_suffix(".py").is_some_and(|script| script == program);
         is_program && first.iter().enumerate().all(|(at, word)| self.arguments.get(at).is_some_and(|own| own.text == *word))
     }
 
-    /// Its flags behind the first `skip` arguments, by these tables.
+    /// Returns its flags behind the first `skip` arguments, by these tables.
     pub fn stated(&self, skip: usize, tables: &[&[Flag]]) -> Stated {
         let given = flags(self.arguments.get(skip..).unwrap_or_default(), tables);
         let launcher = self.launcher.as_ref().map(|launcher| launcher.flags.clone()).unwrap_or_default();
@@ -144,8 +145,8 @@ fn own_flags(words: &mut Vec<Word>, alone: &[&str]) -> Vec<Given> {
     found
 }
 
-/// The flags among words, with their values. Of a flag that no table has the next word is the value, unless it looks like a flag. A word that
-/// belongs to no flag has an empty name.
+/// Returns the flags among words, with their values. Of a flag that no table has the next word is
+/// the value, unless it looks like a flag. A word that belongs to no flag has an empty name.
 pub fn flags(words: &[Word], tables: &[&[Flag]]) -> Vec<Given> {
     let known = |name: &str| flag_of(tables, name);
     let mut given = Vec::new();

@@ -43,7 +43,8 @@ impl Stated {
         Self { given, environment: Vec::new(), launcher: Vec::new() }
     }
 
-    /// These statements with the keys inside that one as a single value: a file may state inside itself what others keep in a file of its own.
+    /// Returns these statements with the keys inside that one as a single value: a file may state
+    /// inside itself what others keep in a file of its own.
     #[must_use]
     pub fn nested(mut self, name: &str) -> Self {
         let inner = |given: &Given| given.key.strip_prefix(name)?.strip_prefix('.').map(str::to_owned);
@@ -57,7 +58,7 @@ impl Stated {
     }
 }
 
-/// The keys inside a value, joined by dots.
+/// Returns the keys inside a value, joined by dots.
 pub fn keys_inside(given: &Given) -> Vec<Given> {
     tree::inside(given)
 }
@@ -75,17 +76,17 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// A text that nobody has read yet.
+    /// Returns a text that nobody has read yet.
     pub const fn new(name: &'a str, raw: &'a str) -> Self {
         Self { name, raw, commands: OnceLock::new(), calls: OnceLock::new(), tree: OnceLock::new() }
     }
 
-    /// The programs that it starts as a shell script.
+    /// Returns the programs that it starts as a shell script.
     pub fn invocations(&self) -> &[Invocation] {
         &self.script().0
     }
 
-    /// The files that it writes as a shell script, with their names.
+    /// Returns the files that it writes as a shell script, with their names.
     pub fn files(&self) -> &[(String, String)] {
         &self.script().1
     }
@@ -97,18 +98,18 @@ impl<'a> Text<'a> {
         })
     }
 
-    /// The calls with literal arguments that it makes as Python.
+    /// Returns the calls with literal arguments that it makes as Python.
     pub fn calls(&self) -> &[Call] {
         self.calls.get_or_init(|| python::calls(self.raw))
     }
 
-    /// Its keys as JSON, TOML or YAML, in that order: the first notation that reads it, if it looks like one. Keys inside others are joined by dots;
-    /// lists are values.
+    /// Returns its keys as JSON, TOML or YAML, in that order: the first notation that reads it, if
+    /// it looks like one. Keys inside others are joined by dots; lists are values.
     pub fn keys(&self) -> Option<&Result<Vec<Given>, LaunchError>> {
         self.tree.get_or_init(|| tree::read(self.raw)).as_ref()
     }
 
-    /// Its keys, if it is a file of keys in which one of those occurs, with all its dots.
+    /// Returns its keys, if it is a file of keys in which one of those occurs, with all its dots.
     pub fn keys_with(&self, one_of: &[&str]) -> Option<Result<Vec<Given>, LaunchError>> {
         match self.keys()? {
             Ok(keys) if keys.iter().any(|key| one_of.contains(&key.key.as_str())) => Some(Ok(keys.clone())),

@@ -17,12 +17,13 @@ pub struct Given {
 }
 
 impl Given {
-    /// A name with a value.
+    /// Returns a name with a value.
     pub fn new(key: impl Into<String>, value: impl Into<Value>, place: Place) -> Self {
         Self { key: key.into(), value: value.into(), place }
     }
 
-    /// The value as one text, as it would stand on a command line; lists with blanks between their members.
+    /// Returns the value as one text, as it would stand on a command line; lists with blanks
+    /// between their members.
     pub fn text(&self) -> String {
         match &self.value {
             Value::String(text) => text.clone(),
@@ -31,7 +32,7 @@ impl Given {
         }
     }
 
-    /// The members of a list; of a text those between commas or blanks.
+    /// Returns the members of a list; of a text those between commas or blanks.
     pub fn list(&self) -> Vec<String> {
         match &self.value {
             Value::Array(list) => list.iter().map(plain).collect(),
@@ -44,7 +45,7 @@ impl Given {
         }
     }
 
-    /// True if it says yes, false if no; `None` if neither.
+    /// Returns true if it says yes, false if no; `None` if neither.
     pub fn is_on(&self) -> Option<bool> {
         match &self.value {
             Value::Bool(on) => Some(*on),
@@ -56,7 +57,7 @@ impl Given {
         }
     }
 
-    /// The value as a whole number.
+    /// Returns the value as a whole number.
     ///
     /// # Errors
     /// The rest of a sentence that begins with the flag's name.
@@ -74,7 +75,7 @@ impl Given {
         number.ok_or_else(|| format!("takes a whole number, not “{}”", short(&text)))
     }
 
-    /// The value as a number.
+    /// Returns the value as a number.
     ///
     /// # Errors
     /// The rest of a sentence that begins with the flag's name.
@@ -84,7 +85,7 @@ impl Given {
         number.ok_or_else(|| format!("takes a number, not “{}”", short(&text)))
     }
 
-    /// The value as a whole number, with its place where it is none.
+    /// Returns the value as a whole number, with its place where it is none.
     ///
     /// # Errors
     /// [`LaunchError::Value`].
@@ -92,12 +93,13 @@ impl Given {
         self.whole().map_err(|why| self.wrong(why))
     }
 
-    /// The error of a value that the flag does not take; `why` goes on behind the flag's name.
+    /// Returns the error of a value that the flag does not take; `why` goes on behind the flag's
+    /// name.
     pub fn wrong(&self, why: String) -> LaunchError {
         LaunchError::Value { flag: self.key.clone(), place: self.place, why }
     }
 
-    /// True if its value is a variable that the text does not set: nobody can know it.
+    /// Returns true if its value is a variable that the text does not set: nobody can know it.
     pub fn is_unknown(&self) -> bool {
         matches!(&self.value, Value::String(text) if text.contains('$') || text.contains('`'))
     }

@@ -52,17 +52,17 @@ impl Facts {
         })
     }
 
-    /// The unit in which the scenario's amounts are written.
+    /// Returns the unit in which the scenario's amounts are written.
     pub fn unit(&self) -> MemoryUnit {
         self.scenario.memory_unit()
     }
 
-    /// The decimals that the scenario's amounts share.
+    /// Returns the decimals that the scenario's amounts share.
     pub fn scale(&self) -> Scale {
         Scale::of(self.unit(), self.estimate.total(), self.estimate.capacity)
     }
 
-    /// The ledger's figures as the page prints them.
+    /// Returns the ledger's figures as the page prints them.
     pub fn printed(&self) -> Printed {
         Printed::of(&self.estimate, self.unit())
     }
@@ -72,22 +72,22 @@ impl Facts {
         self.estimate.ledger.of(kind)
     }
 
-    /// The number of GPUs that the job needs.
+    /// Returns the number of GPUs that the job needs.
     pub fn count(&self) -> &GpuCount {
         self.count.get_or_init(|| gpu_count(&self.job, self.unit()))
     }
 
-    /// The time that the job takes.
+    /// Returns the time that the job takes.
     pub fn timing(&self) -> &Timing {
         self.timing.get_or_init(|| timing(&self.job, &self.estimate))
     }
 
-    /// The longest sequence and the largest batch that still fit.
+    /// Returns the longest sequence and the largest batch that still fit.
     pub fn inverse(&self) -> &Inverse {
         self.inverse.get_or_init(|| inverse(&Lengths::of(&self.job)))
     }
 
-    /// The answers about serving; `None` when training.
+    /// Returns the answers about serving; `None` when training.
     pub fn serving(&self) -> Option<&Serving> {
         self.serving.get_or_init(|| serving(&self.job, self.inverse())).as_ref()
     }
@@ -109,7 +109,7 @@ impl Facts {
         }
     }
 
-    /// The step of the first document's own story that this scenario is, if it is one.
+    /// Returns the step of the first document's own story that this scenario is, if it is one.
     pub fn own_story(&self) -> Option<StoryStep> {
         let run = self.job.training()?;
         let zero_stage = self.zero_stage();
@@ -119,13 +119,13 @@ impl Facts {
         story().into_iter().find(|step| step.setup == setup)
     }
 
-    /// The stage of `ZeRO` that shares model states out among data-parallel ranks; FSDP counts as
-    /// 3.
+    /// Returns the stage of `ZeRO` that shares model states out among data-parallel ranks; FSDP
+    /// counts as 3.
     pub fn zero_stage(&self) -> u8 {
         self.job.layout().sharding.zero_stage
     }
 
-    /// Every pipeline stage at its own peak.
+    /// Returns every pipeline stage at its own peak.
     pub fn stages(&self) -> &[StageMemory] {
         self.stages.get_or_init(|| stages(&self.job))
     }

@@ -45,7 +45,7 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// The number, if there is one.
+    /// Returns the number, if there is one.
     pub const fn number(self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(number),
@@ -53,8 +53,8 @@ impl Amount {
         }
     }
 
-    /// True if the amount is `other` within a relative tolerance; [`Self::Never`] equals itself
-    /// alone.
+    /// Returns true if the amount is `other` within a relative tolerance; [`Self::Never`] equals
+    /// itself alone.
     pub fn is(self, other: Self, tolerance: f64) -> bool {
         match (self, other) {
             (Self::Never, Self::Never) => true,
@@ -94,12 +94,12 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// The figure of that name.
+    /// Returns the figure of that name.
     pub fn find(id: &str) -> Option<&'static Self> {
         FIGURES.iter().find(|figure| figure.id == id)
     }
 
-    /// The amount as it is written on the page.
+    /// Returns the amount as it is written on the page.
     pub fn show(&self, amount: Amount, facts: &Facts) -> String {
         match (self.kind(), amount.number()) {
             (Some(kind), Some(number)) if on_scale(Bytes(ceil_u64(number)), facts.unit(), facts.scale()) => {
@@ -126,8 +126,8 @@ impl Figure {
 }
 
 impl Unit {
-    /// An amount in words, memory in `unit`, with the decimals of `scale` where it is of the same
-    /// size as the answer's other amounts.
+    /// Returns an amount in words, memory in `unit`, with the decimals of `scale` where it is of
+    /// the same size as the answer's other amounts.
     pub fn show(self, amount: Amount, unit: MemoryUnit, scale: Option<Scale>) -> String {
         let Amount::Number(number) = amount else { return "none".to_owned() };
         match self {
@@ -145,7 +145,7 @@ impl Unit {
         }
     }
 
-    /// The ways in which an answer may be written, in a few words.
+    /// Returns the ways in which an answer may be written, in a few words.
     pub fn hint(self) -> String {
         match self {
             Self::Memory => "memory, such as 12 GiB or 1.2 TB".to_owned(),

@@ -80,7 +80,8 @@ fn value(id: &str, facts: Option<&Facts>) -> String {
     shown.unwrap_or_else(|| NOTHING.to_owned())
 }
 
-/// A text with its placeholders filled from the facts about the step of that index; braces that name no figure stay as they are.
+/// Returns a text with its placeholders filled from the facts about the step of that index; braces
+/// that name no figure stay as they are.
 pub fn filled(text: &str, index: usize, facts: &[Facts]) -> String {
     let mut out = String::new();
     let mut rest = text;

@@ -137,19 +137,19 @@ impl Look {
         (Self::Methods, "methods", "Five documents"),
     ];
 
-    /// The word of the part in files.
+    /// Returns the word of the part in files.
     pub fn word(self) -> &'static str {
         Self::ALL.iter().find(|(look, ..)| *look == self).map_or("bar", |(_, word, _)| word)
     }
 
-    /// The part of that word.
+    /// Returns the part of that word.
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, known, _)| *known == word).map(|(look, ..)| *look)
     }
 }
 
 impl Step {
-    /// A step that shows a scenario and has no text yet.
+    /// Returns a step that shows a scenario and has no text yet.
     pub fn of(link: &str) -> Self {
         Self {
             start: Start::Link(link.to_owned()),
@@ -163,14 +163,14 @@ impl Step {
         }
     }
 
-    /// The figure shown large.
+    /// Returns the figure shown large.
     pub fn shown(&self) -> Option<&'static Figure> {
         Figure::find(&self.figure)
     }
 }
 
 impl Story {
-    /// The scenario of every step.
+    /// Returns the scenario of every step.
     ///
     /// # Errors
     /// A sentence for every step whose scenario cannot be made or has an input that needs a look.
@@ -218,8 +218,8 @@ fn change(scenario: &mut Scenario, changes: &[(String, String)]) -> Result<(), S
     Ok(())
 }
 
-/// A text that somebody wrote, cut to `longest` characters and without control and reordering
-/// characters.
+/// Returns a text that somebody wrote, cut to `longest` characters and without control and
+/// reordering characters.
 pub fn plain(text: &str, longest: usize) -> String {
     // A huge text is cut before it is cleaned.
     let head: String = text.chars().take(longest.saturating_mul(4)).collect();

@@ -7,14 +7,14 @@ use super::{Step, Told, ToldStep};
 const NONE: [&str; 5] = ["none", "no number", "never", "impossible", "cannot exist"];
 
 impl Told {
-    /// True if a text gives away the answer to a question of the story, as it is written or by its
-    /// number alone.
+    /// Returns true if a text gives away the answer to a question of the story, as it is written or
+    /// by its number alone.
     pub fn tells_an_answer(&self, text: &str) -> bool {
         let text = plain(text);
         self.questions().any(|step| states(&text, &plain(&step.answer)))
     }
 
-    /// True if a step's figure is one that the story asks for, or is written alike.
+    /// Returns true if a step's figure is one that the story asks for, or is written alike.
     pub fn figure_tells(&self, steps: &[Step], index: usize) -> bool {
         let Some((step, told)) = steps.get(index).zip(self.steps.get(index)) else { return false };
         let asked = |(other, found): (&Step, &ToldStep)| {

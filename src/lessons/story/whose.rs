@@ -15,7 +15,7 @@ pub struct Attribution {
 }
 
 impl Attribution {
-    /// True if a figure's label names its method already.
+    /// Returns true if a figure's label names its method already.
     pub fn is_said_by(&self, label: &str) -> bool {
         label.contains(self.figure.trim_start_matches("by "))
     }

@@ -24,8 +24,8 @@ pub struct Code {
 }
 
 impl Outcome {
-    /// The outcome of a task that was worked on in two places, such as two tabs: a right answer
-    /// stays right, and tries are not lost.
+    /// Returns the outcome of a task that was worked on in two places, such as two tabs: a right
+    /// answer stays right, and tries are not lost.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         match (self.right, other.right) {
@@ -54,7 +54,7 @@ impl Outcome {
 }
 
 impl Code {
-    /// The code as text: letters, digits, `-` and `.`.
+    /// Returns the code as text: letters, digits, `-` and `.`.
     pub fn write(&self) -> String {
         let outcomes: String = self.outcomes.iter().map(|outcome| outcome.letter()).collect();
         let body = format!("{}.{}.{outcomes}", self.class, self.student);

@@ -48,18 +48,18 @@ impl Kept {
         codes.filter(|codes| codes.len() <= MOST).map(Self).ok_or(KeptError::Malformed)
     }
 
-    /// The record as JSON in one line.
+    /// Returns the record as JSON in one line.
     pub fn write(&self) -> String {
         let codes: Vec<String> = self.0.iter().map(Code::write).collect();
         json!({ "v": VERSION, "codes": codes }).to_string()
     }
 
-    /// The student who used this browser last.
+    /// Returns the student who used this browser last.
     pub fn last(&self) -> Option<&Code> {
         self.0.last()
     }
 
-    /// The outcomes of a student's tasks, in order; empty for a new student.
+    /// Returns the outcomes of a student's tasks, in order; empty for a new student.
     pub fn outcomes(&self, student: &str) -> &[Outcome] {
         self.0.iter().find(|code| code.student == word(student)).map_or(&[], |code| &code.outcomes)
     }

@@ -72,7 +72,7 @@ fn task(template: &Template, draw: &mut Draw) -> Option<Task> {
     Some(Task { scenario, facts, prompt, figure: Figure::find(template.figure)?, tolerance: template.tolerance })
 }
 
-/// A word in the form that links and codes have: lower-case letters, digits and `-`.
+/// Returns a word in the form that links and codes have: lower-case letters, digits and `-`.
 pub fn word(text: &str) -> String {
     let lower = plain(text, LONGEST_WORD).to_lowercase();
     let kept = lower.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '-' });

@@ -46,7 +46,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The choice that stands for that case.
+    /// Returns the choice that stands for that case.
     ///
     /// ```
     /// # use headroom::{config::Recompute, scenario::Value};
@@ -156,12 +156,12 @@ impl Group {
         Self::Cost,
     ];
 
-    /// True if the group's fields belong to the model's architecture.
+    /// Returns true if the group's fields belong to the model's architecture.
     pub const fn is_architecture(self) -> bool {
         matches!(self, Self::Architecture | Self::Structure)
     }
 
-    /// The heading.
+    /// Returns the heading.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Model => "Model",
@@ -194,7 +194,7 @@ pub enum Applies {
 }
 
 impl Applies {
-    /// True if the input counts in that mode.
+    /// Returns true if the input counts in that mode.
     pub const fn in_mode(self, mode: super::Mode) -> bool {
         use super::Mode;
         matches!(
@@ -234,12 +234,12 @@ pub enum FieldDefault {
 }
 
 impl FieldDefault {
-    /// True if the default is the model's or the accelerator's own value.
+    /// Returns true if the default is the model's or the accelerator's own value.
     pub const fn is_preset(self) -> bool {
         matches!(self, Self::OfModel(_) | Self::OfFile | Self::OfAccelerator(_))
     }
 
-    /// True if the default is the model's own value: the input is about its architecture.
+    /// Returns true if the default is the model's own value: the input is about its architecture.
     pub const fn is_of_model(self) -> bool {
         matches!(self, Self::OfModel(_) | Self::OfFile)
     }
