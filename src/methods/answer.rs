@@ -40,7 +40,7 @@ impl MethodKind {
         }
     }
 
-    /// The written name.
+    /// Returns the written name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Weights => "weights",

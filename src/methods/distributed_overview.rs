@@ -10,7 +10,7 @@ use crate::units::{Bytes, Flops, FlopsPerSecond, Seconds, to_f64};
 /// CUDA context of the summary, bytes: "about 2 GB", 1 to 2 in the text (sections 4.1 and 11).
 pub const CUDA_CONTEXT: Bytes = Bytes(2 * Bytes::GB);
 
-/// Bits of a float: sign, exponent, mantissa (section 4.2).
+/// Returns the bits of a float: sign, exponent, mantissa (section 4.2).
 pub const fn float_bits(exponent: u64, mantissa: u64) -> u64 {
     1 + exponent + mantissa
 }
@@ -27,25 +27,27 @@ pub const LAYER_NORMS: u64 = 4;
 /// Scale and bias of the final norm in units of `h` (section 5).
 pub const FINAL_NORM: [u64; 2] = [1, 1];
 
-/// Parameters of a layer, `12h² + 13h`: four times wider plain MLP, biases, two norms (section 5).
+/// Returns the parameters of a layer, `12h² + 13h`: four times wider plain MLP, biases, two norms
+/// (section 5).
 pub fn layer_parameters(hidden_size: u64) -> u64 {
     let squares = product([LAYER_WEIGHTS.iter().sum(), hidden_size, hidden_size]);
     squares.saturating_add(product([LAYER_NORMS + LAYER_BIASES.iter().sum::<u64>(), hidden_size]))
 }
 
-/// All parameters, `h·v + L(12h² + 13h) + 2h`: tied head, no position table (section 5).
+/// Returns all parameters, `h·v + L(12h² + 13h) + 2h`: tied head, no position table (section 5).
 pub fn num_parameters(hidden_size: u64, num_hidden_layers: u64, vocab_size: u64) -> u64 {
     product([hidden_size, vocab_size])
         .saturating_add(product([num_hidden_layers, layer_parameters(hidden_size)]))
         .saturating_add(product([FINAL_NORM.iter().sum(), hidden_size]))
 }
 
-/// The approximation for wide models, `12·L·h²` (section 5).
+/// Returns the parameters by the approximation for wide models, `12·L·h²` (section 5).
 pub fn num_parameters_approximate(hidden_size: u64, num_hidden_layers: u64) -> u64 {
     product([12, num_hidden_layers, hidden_size, hidden_size])
 }
 
-/// Share of the layers' parameters that `12·L·h²` covers when a model has the given sizes.
+/// Returns the share of the layers' parameters that `12·L·h²` covers when a model has the given
+/// sizes.
 pub fn approximation_share(hidden_size: u64, num_hidden_layers: u64, num_parameters: u64) -> f64 {
     to_f64(num_parameters_approximate(hidden_size, num_hidden_layers)) / to_f64(num_parameters.max(1))
 }
@@ -76,12 +78,13 @@ impl BytesPerParameter {
     /// Mixed precision with fp32 gradients beside: `2 + 2 + 4 + 4 + 8` (section 6.2).
     pub const MIXED_FP32_GRADIENTS: Self = Self { gradient_copy: 4, ..Self::MIXED };
 
-    /// The sum: 16, 16 or 20.
+    /// Returns the bytes per parameter in all: 16, 16 or 20.
     pub const fn total(self) -> u64 {
         self.parameters + self.gradients + self.master + self.gradient_copy + self.adam
     }
 
-    /// Bytes before the first optimizer step: Adam's moments do not exist yet (section 4.1).
+    /// Returns the bytes per parameter before the first optimizer step: Adam's moments do not exist
+    /// yet (section 4.1).
     pub const fn first_step(self) -> u64 {
         self.total() - self.adam
     }
@@ -93,7 +96,7 @@ pub const LINEAR_PARTS: [u64; 3] = [11, 19, 4];
 /// Bytes per `a·s²·b` that one block keeps: softmax output 2, mask 1, dropout output 2 (section 7.2, after Korthikanti et al.).
 pub const ATTENTION_PARTS: [u64; 3] = [2, 1, 2];
 
-/// Activations, `L·seq·bs·h·(34 + 5·n_heads·seq/h)` bytes (section 7.2).
+/// Returns the bytes of activations, `L·seq·bs·h·(34 + 5·n_heads·seq/h)` (section 7.2).
 pub fn activations(shape: &Shape) -> Bytes {
     let tokens = product([shape.num_hidden_layers, shape.seq_length, shape.batch_size]);
     let linear = product([LINEAR_PARTS.iter().sum(), shape.hidden_size]);
@@ -101,73 +104,85 @@ pub fn activations(shape: &Shape) -> Bytes {
     Bytes(product([tokens, linear.saturating_add(scores)]))
 }
 
-/// Activations with full recomputation, `2·L·bs·seq·h` (section 8.2.1).
+/// Returns the bytes of activations with full recomputation, `2·L·bs·seq·h` (section 8.2.1).
 pub fn activations_full_recompute(shape: &Shape) -> Bytes {
     Bytes(product([2, shape.num_hidden_layers, shape.batch_size, shape.seq_length, shape.hidden_size]))
 }
 
-/// Activations with selective recomputation: the `n_heads·seq²` part dropped, `34·L·bs·seq·h` (section 8.2.2).
+/// Returns the bytes of activations with selective recomputation: the `n_heads·seq²` part dropped,
+/// `34·L·bs·seq·h` (section 8.2.2).
 pub fn activations_selective_recompute(shape: &Shape) -> Bytes {
     activations(&Shape { num_attention_heads: 0, ..*shape })
 }
 
-/// Share that selective recomputation saves, `(5as/h)/(34 + 5as/h)` (section 8.2.2 quotes 70 %, which is GPT-3's).
+/// Returns the share that selective recomputation saves, `(5as/h)/(34 + 5as/h)` (section 8.2.2
+/// quotes 70 %, which is GPT-3's).
 pub fn selective_saving(shape: &Shape) -> f64 {
     let all = activations(shape).as_f64();
     (all - activations_selective_recompute(shape).as_f64()) / all
 }
 
-/// Extra compute of selective recomputation, `(s/6h) / (1 + s/6h + v/12hL)` (section 8.2.2, after Korthikanti et al.).
+/// Returns the extra compute of selective recomputation as a share of model FLOPs, `(s/6h) / (1 +
+/// s/6h + v/12hL)` (section 8.2.2, after Korthikanti et al.).
 pub fn selective_extra_compute(shape: &Shape, vocab_size: u64) -> f64 {
     let (h, l) = (to_f64(shape.hidden_size), to_f64(shape.num_hidden_layers));
     let attention = to_f64(shape.seq_length) / (6.0 * h);
     attention / (1.0 + attention + to_f64(vocab_size) / (12.0 * h * l))
 }
 
-/// Sequence length at which the `s²` term equals the linear one, `34h/(5a)` = `6.8 · head_dim` (corrects section 7.3).
+/// Returns the sequence length in tokens at which the `s²` term equals the linear one, `34h/(5a)` =
+/// `6.8 · head_dim` (corrects section 7.3).
+///
+/// ```
+/// # use headroom::methods::distributed_overview::quadratic_from;
+/// assert!((quadratic_from(128) - 870.4).abs() < 1e-9);
+/// ```
 pub fn quadratic_from(head_dim: u64) -> f64 {
     let linear: u64 = LINEAR_PARTS.iter().sum();
     let scores: u64 = ATTENTION_PARTS.iter().sum();
     to_f64(linear * head_dim) / to_f64(scores)
 }
 
-/// Hardware over model FLOPs with full recomputation, `8PD / 6PD` (section 8.3).
+/// Returns hardware over model FLOPs with full recomputation, `8PD / 6PD` (section 8.3).
 pub fn hfu_over_mfu_full_recompute() -> f64 {
     let (forward, backward) = (2.0, 4.0);
     (forward + backward + forward) / (forward + backward)
 }
 
-/// Utilisation: operations over step time times peak rate (section 8.3); MFU with model FLOPs, HFU with all.
+/// Returns the utilisation as a share: operations over step time times peak rate (section 8.3); MFU
+/// with model FLOPs, HFU with all.
 pub fn utilisation(flops: Flops, step: Seconds, peak: FlopsPerSecond) -> f64 {
     flops.0 / (step.0 * peak.0)
 }
 
-/// Sequences per step, `gbs = mbs · grad_acc`, times the data-parallel ranks where there are several (section 9.2).
+/// Returns the sequences per step, `gbs = mbs · grad_acc`, times the data-parallel ranks where
+/// there are several (section 9.2).
 pub fn global_batch_size(micro_batch_size: u64, grad_acc: u64, data_parallel_size: u64) -> u64 {
     product([micro_batch_size, grad_acc, data_parallel_size])
 }
 
-/// Tokens per step, `gbs · seq` (section 9.2).
+/// Returns the tokens per step, `gbs · seq` (section 9.2).
 pub fn tokens_per_batch(global_batch_size: u64, seq_length: u64) -> u64 {
     product([global_batch_size, seq_length])
 }
 
-/// Sequences in a batch of that many tokens, `bs_t / seq` (section 9.1).
+/// Returns the sequences in a batch of that many tokens, `bs_t / seq` (section 9.1).
 pub fn sequences_per_batch(tokens: f64, seq_length: u64) -> f64 {
     tokens / to_f64(seq_length.max(1))
 }
 
-/// Activations with gradient accumulation, `m_act(gbs) / grad_acc` (section 9.3).
+/// Returns the bytes of activations with gradient accumulation, `m_act(gbs) / grad_acc`, rounded up
+/// (section 9.3).
 pub fn accumulated_activations(all: Bytes, grad_acc: u64) -> Bytes {
     all.per_rank(grad_acc)
 }
 
-/// Step time in micro-steps: `grad_acc` (section 9.4).
+/// Returns the step time in micro-steps: `grad_acc` (section 9.4).
 pub const fn step_in_micro_steps(grad_acc: u64) -> u64 {
     grad_acc
 }
 
-/// All memory, `16N` or `20N` plus activations plus about 2 GB (section 11).
+/// Returns all memory, bytes: `16N` or `20N` plus activations plus about 2 GB (section 11).
 pub fn total(states: BytesPerParameter, num_parameters: u64, activations: Bytes) -> Bytes {
     Bytes(states.total()) * num_parameters + activations + CUDA_CONTEXT
 }

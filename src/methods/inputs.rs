@@ -168,7 +168,7 @@ impl MethodInputs {
         }
     }
 
-    /// The sizes of the activation formulas with that many sequences.
+    /// Returns the sizes of the activation formulas with that many sequences.
     pub const fn shape(&self, batch_size: u64) -> Shape {
         Shape {
             hidden_size: self.hidden_size,
@@ -180,27 +180,27 @@ impl MethodInputs {
         }
     }
 
-    /// All accelerators, `t · p · d`.
+    /// Returns all accelerators, `t · p · d`.
     pub fn world_size(&self) -> u64 {
         product([self.model_parallel_size(), self.data_parallel_size]).max(1)
     }
 
-    /// Accelerators that hold one copy of the model, `t · p`.
+    /// Returns the accelerators that hold one copy of the model, `t · p`.
     pub fn model_parallel_size(&self) -> u64 {
         product([self.tensor_model_parallel_size, self.pipeline_model_parallel_size]).max(1)
     }
 
-    /// True if the workload is training.
+    /// Returns true if the workload is training.
     pub fn is_training(&self) -> bool {
         self.workload == Workload::Training
     }
 
-    /// True if `FlashAttention` is on.
+    /// Returns true if `FlashAttention` is on.
     pub fn flash_attention(&self) -> bool {
         self.attention == AttentionKernel::Flash
     }
 
-    /// Micro-batches per rank and step, at least 1.
+    /// Returns the micro-batches per rank and step, at least 1.
     pub fn micro_batches(&self) -> u64 {
         self.global_batch_size.div_ceil(product([self.micro_batch_size, self.data_parallel_size]).max(1)).max(1)
     }

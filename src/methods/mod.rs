@@ -92,7 +92,7 @@ impl ModelStates {
     }
 }
 
-/// A count rounded to whole billions.
+/// Returns a count rounded to whole billions.
 pub const fn whole_billions(count: u64) -> u64 {
     const BILLION: u64 = 1_000_000_000;
     (count.saturating_add(BILLION / 2) / BILLION).saturating_mul(BILLION)

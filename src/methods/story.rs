@@ -60,8 +60,8 @@ impl Setup {
         ju_2026::states_per_gpu(self.zero_stage, states, ranks).total() + self.activations(&shape.with_batch_size(sequences))
     }
 
-    /// The smallest count whose ranks share the batch evenly and fit, in nodes of eight; `None` for the micro-batch means each
-    /// rank's whole share at once.
+    /// Returns the smallest count of GPUs whose ranks share the batch evenly and fit, in nodes of
+    /// eight; `None` for the micro-batch means each rank's whole share at once.
     pub fn gpus_that_can_run(
         self,
         states: &ModelStates,

@@ -326,6 +326,18 @@ impl Division {
 /// ranks at least, so that weights gathered under full sharding are counted; a serving instance
 /// shares everything but the framework's context, captured graphs and the part that a server leaves
 /// free. [`Division::count`] has the formula.
+///
+/// ```
+/// use headroom::planner::{division, gpu_count};
+/// use headroom::scenario::codec::decode;
+/// use headroom::units::MemoryUnit;
+///
+/// let job = decode("v2&m=llama3-8b&n=8").scenario.resolve().map_err(|problems| problems.len())?;
+/// let amounts = division(&job);
+/// assert!(amounts.left() < amounts.capacity);
+/// assert_eq!(amounts.count(), gpu_count(&job, MemoryUnit::Gib).arithmetic);
+/// # Ok::<(), usize>(())
+/// ```
 pub fn division(job: &Job) -> Division {
     // Two ranks or more, so that the weights gathered under full sharding are among the lines.
     let base = match job.run() {

@@ -81,6 +81,19 @@ fn point_with(job: &Job, x: u64, by_kind: [Bytes; 7]) -> CurvePoint {
 /// to 16 times the current length, whichever is further, and at least to 4,096 tokens. It has about
 /// `points` values, evenly spaced or (with `logarithmic`) by equal ratios; the current length is
 /// always among them. `longest_fit` is [`Inverse::longest_seq`](super::Inverse) of the same job.
+///
+/// ```
+/// use headroom::estimator::Lengths;
+/// use headroom::planner::{curve_seq, inverse};
+/// use headroom::scenario::codec::decode;
+///
+/// let job = decode("v2&m=llama3-8b&n=8").scenario.resolve().map_err(|problems| problems.len())?;
+/// let lengths = Lengths::of(&job);
+/// let curve = curve_seq(&lengths, inverse(&lengths).longest_seq, 24, false);
+/// assert!(curve.points.iter().any(|point| point.x == job.seq_length()));
+/// assert!(curve.points.windows(2).all(|pair| pair[0].total <= pair[1].total));
+/// # Ok::<(), usize>(())
+/// ```
 pub fn curve_seq(lengths: &Lengths, longest_fit: Option<u64>, points: usize, logarithmic: bool) -> Curve {
     let job = lengths.job();
     let current = job.seq_length();
@@ -136,6 +149,17 @@ fn insert(values: &mut Vec<u64>, value: u64) {
 /// Training varies the data-parallel ranks, serving the tensor degree of one replica: another
 /// replica holds as much again. A count that a rule forbids has its reason in
 /// [`CurvePoint::blocked`].
+///
+/// ```
+/// use headroom::planner::curve_gpus;
+/// use headroom::scenario::codec::decode;
+///
+/// let job = decode("v2&m=llama3-8b&n=8").scenario.resolve().map_err(|problems| problems.len())?;
+/// let curve = curve_gpus(&job);
+/// assert!(curve.points.iter().any(|point| point.x == 8));
+/// assert!(curve.points.last().is_some_and(|point| point.x >= 32));
+/// # Ok::<(), usize>(())
+/// ```
 pub fn curve_gpus(job: &Job) -> Curve {
     let layout = *job.layout();
     let training = job.training().is_some();

@@ -247,6 +247,19 @@ pub fn replicas_tried(job: &Job) -> Vec<TriedReplica> {
 
 /// Returns the accelerators that the stated users need, by division and in whole replicas of whole
 /// nodes; `None` when training and where no users are stated.
+///
+/// ```
+/// use headroom::planner::fleet_of;
+/// use headroom::scenario::{FieldId, Value, codec::decode};
+///
+/// let mut scenario = decode("v2&do=serve&m=llama3-8b&n=1&gpu=h100").scenario;
+/// assert_eq!(scenario.resolve().map(|job| fleet_of(&job)), Ok(None));
+/// scenario.set(FieldId::Users, Value::Integer(500));
+/// let job = scenario.resolve().map_err(|problems| problems.len())?;
+/// let instances = fleet_of(&job).and_then(|fleet| fleet.runnable).expect("an instance fits");
+/// assert!(instances.count * instances.users_each >= 500);
+/// # Ok::<(), usize>(())
+/// ```
 pub fn fleet_of(job: &Job) -> Option<Fleet> {
     let Run::Serving(run) = job.run() else { return None };
     Some(fleet(job, run, run.users?))

@@ -120,6 +120,16 @@ impl Scenario {
     /// Sets a value. Model and accelerator are changed as by [`set_model`](Self::set_model) and
     /// [`set_accelerator`](Self::set_accelerator). A value of a kind that the field does not take is ignored; one out of range is
     /// kept and named by [`resolve`](Self::resolve).
+    ///
+    /// ```
+    /// use headroom::scenario::{FieldId, Scenario, Value};
+    ///
+    /// let mut scenario = Scenario::default();
+    /// scenario.set(FieldId::Gpus, Value::Integer(64));
+    /// assert_eq!(scenario.get(FieldId::Gpus), Value::Integer(64));
+    /// scenario.clear(FieldId::Gpus);
+    /// assert!(!scenario.is_set(FieldId::Gpus));
+    /// ```
     pub fn set(&mut self, id: FieldId, value: Value) {
         match (field(id).kind, value) {
             (FieldKind::Model, Value::Text(model)) => _ = self.set_model(&model),

@@ -63,6 +63,19 @@ impl Lengths {
 
     /// Returns memory at the peak by kind at that length in tokens, bytes, in the order of
     /// [`MemoryKind::ALL`](crate::estimator::MemoryKind::ALL).
+    ///
+    /// ```
+    /// use headroom::estimator::{Lengths, memory_by_kind};
+    /// use headroom::scenario::codec::decode;
+    ///
+    /// let job = decode("v2&m=llama3-8b&n=8").scenario.resolve();
+    /// let job = job.map_err(|problems| problems.len())?;
+    /// let lengths = Lengths::of(&job);
+    /// for tokens in [1024, 4096] {
+    ///     assert_eq!(lengths.memory(tokens), memory_by_kind(&job.with_seq_length(tokens)));
+    /// }
+    /// # Ok::<(), usize>(())
+    /// ```
     pub fn memory(&self, length: u64) -> Kinds {
         let known = match &self.known {
             Known::Trained(trained) => trained.memory(&self.job, length),

@@ -92,6 +92,18 @@ fn rounded(out: &mut String, (above, below): (&Expr, &Expr), form: Form, [open, 
 }
 
 /// Returns an explanation as plain text, amounts in `unit`.
+///
+/// ```
+/// use headroom::explain::{Explainer, text};
+/// use headroom::scenario::codec::decode;
+/// use headroom::units::MemoryUnit;
+///
+/// let job = decode("v2&m=llama3-8b&n=8").scenario.resolve().map_err(|problems| problems.len())?;
+/// let explainer = Explainer::new(&job, &[], MemoryUnit::Gib);
+/// let weights = explainer.explained("ledger/Weights").expect("every job has weights");
+/// assert!(text(&weights, MemoryUnit::Gib).contains("bytes"));
+/// # Ok::<(), usize>(())
+/// ```
 pub fn text(explanation: &Explanation, unit: MemoryUnit) -> String {
     let mut out =
         vec![format!("{}: {}", explanation.title, explanation.result(unit)), explanation.sentence.clone(), String::new()];

@@ -73,6 +73,15 @@ pub struct Roofline {
 impl Roofline {
     /// Returns the kernel's times on an accelerator of that memory bandwidth, bytes per second, and
     /// peak rate, FLOPs per second.
+    ///
+    /// ```
+    /// # use headroom::hardware::kernels::Roofline;
+    /// let law = Roofline { start: 2.0, bandwidth: 0.8, rate: 0.6, power: 4.0 };
+    /// let card = law.on(3.35e12, 990e12);
+    /// // Far from the corner a kernel takes as long as it reads, behind its start.
+    /// let seconds = card.seconds(1e9, 1e6);
+    /// assert!((seconds - (2e-6 + 1e9 / (0.8 * 3.35e12))).abs() < 1e-9);
+    /// ```
     pub fn on(self, bandwidth: f64, peak: f64) -> OnCard {
         OnCard {
             start: self.start * MICRO,
