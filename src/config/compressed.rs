@@ -61,8 +61,8 @@ impl Compressed {
         usize::try_from(layer).ok().and_then(|at| self.each.0.get(at).copied()).unwrap_or_default()
     }
 
-    /// Tokens that become one key in layers that compress as `compresses`; `None` if these compress
-    /// nothing.
+    /// Returns the tokens that become one key in layers that compress as `compresses`; `None` if
+    /// these compress nothing.
     pub const fn rate(&self, compresses: Compresses) -> Option<u64> {
         match compresses {
             Compresses::Nothing => None,

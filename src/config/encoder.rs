@@ -272,12 +272,12 @@ impl Further {
         Self { name, in_blocks: false, times: Extent::Of(1), shape }
     }
 
-    /// Matrices of the model.
+    /// Returns `times` matrices of the model.
     pub const fn times(times: Extent, name: &'static str, shape: [Extent; 2]) -> Self {
         Self { name, in_blocks: false, times, shape }
     }
 
-    /// Vectors of the model.
+    /// Returns `times` vectors of the model.
     pub const fn vectors(times: Extent, name: &'static str, width: Extent) -> Self {
         Self { name, in_blocks: false, times, shape: [width, Extent::Of(1)] }
     }

@@ -308,7 +308,7 @@ impl ModelConfig {
         })
     }
 
-    /// Width of a value head.
+    /// Returns the width of a value head.
     pub fn value_head_dim(&self) -> u64 {
         let stated = self.hybrid.as_ref().and_then(|hybrid| hybrid.v_head_dim);
         self.mla.map_or_else(|| stated.unwrap_or(self.head_dim), |mla| mla.v_head_dim)

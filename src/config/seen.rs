@@ -31,7 +31,8 @@ impl Tower {
         all.filter(|part| self.sizes.get(part.times) > 0)
     }
 
-    /// One of these images as the tower sees it; `None` where the run of a part is not described.
+    /// Returns one of these images as the tower sees it; `None` where the run of a part is not
+    /// described.
     pub fn seen(&self, images: Images) -> Option<Seen> {
         let mut seen = Seen { pixels: [0; 2], tokens: 0, rows: 0, tiles: 1 };
         let mut ends = !self.projector.parts.is_empty();
@@ -240,7 +241,7 @@ impl Tower {
         fed == 1 && behind <= layers
     }
 
-    /// Width of a head, where heads fill the hidden states.
+    /// Returns the width of a head, where heads fill the hidden states.
     pub fn head_width(&self) -> Option<u64> {
         let [hidden, heads] = [TowerSize::Hidden, TowerSize::Heads].map(|size| self.sizes.get(size));
         (heads > 0 && hidden.is_multiple_of(heads)).then(|| hidden / heads)

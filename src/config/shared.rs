@@ -27,7 +27,8 @@ impl ModelConfig {
         layers.contains(layer).then(|| u64::try_from(before()).unwrap_or(u64::MAX) % shared.count.max(1))
     }
 
-    /// Shared blocks that layers really run: no more than there are layers with attention.
+    /// Returns the number of shared blocks that layers really run: no more than there are layers
+    /// with attention.
     pub fn shared_blocks(&self) -> u64 {
         let Some((shared, hybrid)) = self.shared.zip(self.hybrid.as_ref()) else { return 0 };
         let layers = (0..self.num_hidden_layers).filter(|layer| hybrid.attention_layers.contains(*layer)).count();

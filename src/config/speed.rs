@@ -82,7 +82,7 @@ pub enum Narrow {
 }
 
 impl Narrow {
-    /// Bits of a value.
+    /// Returns the bits of a value.
     pub const fn bits(self) -> u64 {
         match self {
             Self::Fp8 | Self::Mxfp8 => 8,

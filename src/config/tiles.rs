@@ -112,13 +112,13 @@ impl Spread {
         Some(Self { grid: Some(grid), cut, shown: most.map_or(cut, |most| at_most(cut, most.saturating_mul(along.pow(2)))) })
     }
 
-    /// Tiles, the whole image among them.
+    /// Returns the number of tiles, the whole image among them.
     pub fn tiles(&self) -> u64 {
         self.grid.map_or(1, |[rows, columns]| rows.saturating_mul(columns).saturating_add(1))
     }
 
-    /// Tokens beside the patches of the whole image: the shown patches and one token that ends
-    /// every row; 1 where the image stays whole.
+    /// Returns the number of tokens beside the patches of the whole image: the shown patches and
+    /// one token that ends every row; 1 where the image stays whole.
     pub fn tokens(&self) -> u64 {
         let [rows, columns] = self.shown;
         if self.grid.is_some() { rows.saturating_mul(columns.saturating_add(1)) } else { 1 }

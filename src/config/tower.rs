@@ -223,7 +223,7 @@ impl TowerSizes {
         Self { of: sizes }
     };
 
-    /// One size.
+    /// Returns one size.
     pub fn get(&self, size: TowerSize) -> u64 {
         self.of.get(size as usize).copied().unwrap_or_default()
     }

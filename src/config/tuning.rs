@@ -44,7 +44,7 @@ pub enum Objective {
 }
 
 impl Objective {
-    /// Sequences that run through the model for each sequence of the batch.
+    /// Returns the number of sequences that run through the model for each sequence of the batch.
     pub const fn sequences(self) -> u64 {
         match self {
             Self::Preference | Self::Reward => 2,
@@ -283,12 +283,12 @@ impl Tuning {
         self.upcasts && self.packs_weights()
     }
 
-    /// Tokens before every text that learn (prompt tuning).
+    /// Returns the number of tokens before every text that learn (prompt tuning).
     pub const fn tokens_before(&self) -> u64 {
         if matches!(self.method, Method::Prompt) { self.num_virtual_tokens } else { 0 }
     }
 
-    /// Learned keys and values before those of the text, in tokens.
+    /// Returns the number of learned keys and values before those of the text, in tokens.
     pub const fn keys_before(&self) -> u64 {
         if matches!(self.method, Method::Prefix) { self.num_virtual_tokens } else { 0 }
     }

@@ -170,7 +170,7 @@ impl Engine {
     /// The first of the list, which counts until another is chosen.
     pub const DEFAULT: Self = Self { spec: Self::SPECS[0], memory_share: 1.0 };
 
-    /// The engine of that key with such a share of memory; `None` if no engine has the key.
+    /// Returns the engine of that key with such a share of memory; `None` if no engine has the key.
     ///
     /// ```
     /// # use headroom::engines::Engine;
@@ -193,12 +193,12 @@ impl Engine {
         }
     }
 
-    /// All that is known of it.
+    /// Returns all that is known of it.
     pub const fn spec(self) -> &'static EngineSpec {
         self.spec
     }
 
-    /// True if the engine loads weights of that format.
+    /// Returns true if the engine loads weights of that format.
     pub fn loads(self, format: WeightFormat) -> bool {
         (self.spec.loads)(format)
     }

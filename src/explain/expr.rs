@@ -147,13 +147,13 @@ impl Expr {
         }
     }
 
-    /// `a / b`, exact; `a` itself where `b` is 1.
+    /// Returns `a / b`, exact; `a` itself where `b` is 1.
     #[must_use]
     pub fn over(self, by: Self) -> Self {
         if by.is_one() { self } else { Self::Quotient(Box::new(self), Box::new(by)) }
     }
 
-    /// `⌈a / b⌉`; without the brackets where it divides evenly.
+    /// Returns `⌈a / b⌉`; without the brackets where it divides evenly.
     #[must_use]
     pub fn over_up(self, by: Self) -> Self {
         if by.is_one() {

@@ -202,9 +202,12 @@ impl<'a> Reading<'a> {
         self.stated.launcher.iter().rev().find(|given| names.iter().any(|name| is_same_name(name, &given.key)))
     }
 
-    /// Processes that the launcher starts on all machines, one for each GPU: `nproc_per_node × nnodes`, accelerate's `num_processes`,
-    /// DeepSpeed's `num_gpus × num_nodes`, or the variables that ms-swift and others read. Without them the GPUs that
-    /// `CUDA_VISIBLE_DEVICES` names. Nothing where no number is stated.
+    /// Returns the processes that the launcher starts on all machines, one for each GPU:
+    /// `nproc_per_node × nnodes`, accelerate's `num_processes`, DeepSpeed's `num_gpus × num_nodes`,
+    /// or the variables that ms-swift and others read.
+    ///
+    /// Without them it counts the GPUs that `CUDA_VISIBLE_DEVICES` names. `None` where no number is
+    /// stated.
     pub fn processes(&self) -> Option<u64> {
         let whole = |given: Option<&Given>| given.filter(|given| !given.is_unknown()).and_then(|given| given.whole().ok());
         if let Some(all) = whole(self.launcher(&["num_processes"])) {

@@ -27,7 +27,7 @@ impl MethodKind {
     pub const ALL: [Self; 7] =
         [Self::Weights, Self::Gradients, Self::Optimizer, Self::Activations, Self::Temporary, Self::KvCache, Self::Overhead];
 
-    /// The documents' word for a kind of memory of the ledger.
+    /// Returns the documents' word for a kind of memory of the ledger.
     pub const fn of(kind: MemoryKind) -> Self {
         match kind {
             MemoryKind::Parameter => Self::Weights,

@@ -195,7 +195,7 @@ pub const TABLE_LINEAR_ROWS: [(&str, u64); 8] =
 /// Bytes per `a·s²·b` in the document's own table: scores, softmax, mask (section 7.2).
 pub const TABLE_ATTENTION_ROWS: [(&str, u64); 3] = [("scores", 2), ("softmax", 2), ("mask", 1)];
 
-/// The sum of the rows of one of the two tables.
+/// Returns the sum of the rows of one of the two tables, bytes.
 pub fn table_sum(rows: &[(&str, u64)]) -> u64 {
     rows.iter().map(|(_, bytes)| bytes).sum()
 }

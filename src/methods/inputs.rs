@@ -268,7 +268,7 @@ pub struct EngineSide {
 }
 
 impl EngineSide {
-    /// The bytes of one kind.
+    /// Returns the bytes of one kind by the engine.
     pub const fn of(&self, kind: MethodKind) -> Bytes {
         match kind {
             MethodKind::Weights => self.weights,

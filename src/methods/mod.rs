@@ -59,7 +59,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// These sizes with another number of sequences.
+    /// Returns these sizes with another number of sequences.
     #[must_use]
     pub const fn with_batch_size(self, batch_size: u64) -> Self {
         Self { batch_size, ..self }

@@ -128,7 +128,8 @@ impl Setup {
     }
 }
 
-/// The first document's story as it works out: 924/423/275 stated, 935/432/282 exact and impossible, 15 → 16, 8.
+/// Returns the first document's story as it works out: 924/423/275 GPUs stated, 935/432/282 exact
+/// and impossible, 15 → 16, 8.
 pub fn story() -> Vec<StoryStep> {
     let step = |zero_stage, checkpointing, flash_attention| Setup { zero_stage, checkpointing, flash_attention };
     vec![

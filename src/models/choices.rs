@@ -66,12 +66,13 @@ const fn rank(family: Family) -> u16 {
     family.modules().choice.rank
 }
 
-/// Every family that has modules of its own, in the order in which forms list them.
+/// Returns every family that has modules of its own, in the order in which forms list them.
 pub fn families() -> impl Iterator<Item = Family> {
     KNOWN.into_iter()
 }
 
-/// The family of that `model_type`, which has modules of its own; [`GENERIC`] for all other texts.
+/// Returns the family of that `model_type`, which has modules of its own; [`GENERIC`] for all other
+/// texts.
 ///
 /// ```
 /// assert_eq!(headroom::models::named("gemma3_text").model_type(), "gemma3_text");

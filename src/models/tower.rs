@@ -228,12 +228,12 @@ pub(super) const BLOCKS: TowerPart = TowerPart {
     ],
 };
 
-/// The modules of a tower by its name in scenarios and tables; none for other words.
+/// Returns the modules of a tower by its name in scenarios and tables; none for other words.
 pub const fn tower(model_type: &str) -> &'static TowerModules {
     find(&TOWER_MODULES, model_type)
 }
 
-/// The modules of a projector by its name in scenarios and tables; none for other words.
+/// Returns the modules of a projector by its name in scenarios and tables; none for other words.
 pub const fn projector(model_type: &str) -> &'static TowerModules {
     find(&PROJECTOR_MODULES, model_type)
 }

@@ -70,7 +70,7 @@ pub struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    /// A lowering that only serves to count parameters: one token, bf16.
+    /// Returns a lowering that only serves to count parameters: one token, bf16.
     pub const fn parameters_only(model: &'a ModelConfig) -> Self {
         Self {
             model,

@@ -20,10 +20,13 @@ pub struct Cache {
     pub layers: Vec<u64>,
 }
 
-/// The cache of these layers, counted from 0.
+/// Returns the cache of these layers, counted from 0: tensors by part, and how many layers have
+/// each.
 ///
-/// Layers without keys of their own keep none; those of a decoder keep keys and values of its encoder's source, too. A layer with a window keeps no more tokens than the window; latent attention keeps one compressed vector and one rotated key part
-/// per token, which every tensor rank holds. Tokens are kept in whole blocks; whole blocks of a shared prefix are kept once.
+/// Layers without keys of their own keep none; those of a decoder keep keys and values of its
+/// encoder's source, too. A layer with a window keeps no more tokens than the window; latent
+/// attention keeps one compressed entry per token, which every tensor rank holds. Tokens are kept
+/// in whole blocks; whole blocks of a shared prefix are kept once.
 pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
     if !with.model.cache.is_empty() {
         return of_parts(with, &layers);
@@ -65,7 +68,8 @@ pub fn cache(with: &Lowering, layers: Range<u64>) -> Cache {
     of_tensors(with, tensors, layers)
 }
 
-/// Bytes that a token adds to a cache that lists its parts, over all ranks; what several tokens add together counts by its share.
+/// Returns the bytes that a token adds to a cache that lists its parts, over all ranks; an entry
+/// that stands for several tokens counts by its share.
 pub fn cache_of_token(with: &Lowering) -> Bytes {
     let bytes = |part: &CachePart| {
         let one = Lowering { context_length: part.every, concurrent_sequences: 1, block_size: 1, shared_prefix: 0, ..*with };

@@ -62,7 +62,7 @@ pub struct BlockKind {
 }
 
 impl BlockKind {
-    /// The operations before the first residual sum, and those behind it.
+    /// Returns the operations before the first residual sum, and those behind it.
     pub fn halves(&self) -> [&[Op]; 2] {
         let (first, second) = self.ops.split_at(self.first_half.min(self.ops.len()));
         [first, second]
@@ -70,23 +70,23 @@ impl BlockKind {
 }
 
 impl OpList {
-    /// Parameters of the whole model; a tied head adds none.
+    /// Returns the number of parameters of the whole model; a tied head adds none.
     pub fn parameters(&self) -> u64 {
         let blocks = self.kinds.iter().map(|kind| parameters(&kind.ops).saturating_mul(kind.layers));
         blocks.fold(parameters(&self.embedding), u64::saturating_add).saturating_add(parameters(&self.head))
     }
 
-    /// A block of the usual kind.
+    /// Returns a block of the usual kind.
     pub fn usual(&self) -> &[Op] {
         self.kinds.first().map_or(&[], |kind| &kind.ops)
     }
 
-    /// All operations, of each kind of block those of one.
+    /// Returns all operations, of each kind of block those of one.
     pub fn all(&self) -> impl Iterator<Item = &Op> {
         self.embedding.iter().chain(self.kinds.iter().flat_map(|kind| &kind.ops)).chain(&self.head)
     }
 
-    /// A sum over all blocks of a figure of one.
+    /// Returns the sum over all blocks of the FLOPs that `of` finds in one.
     pub fn over_blocks(&self, of: impl Fn(&[Op]) -> Flops) -> Flops {
         self.kinds.iter().map(|kind| of(&kind.ops) * crate::units::to_f64(kind.layers)).sum()
     }
@@ -104,42 +104,46 @@ impl OpList {
         Self { embedding: all(&self.embedding), kinds, head: all(&self.head) }
     }
 
-    /// FLOPs of one forward pass of one micro-batch, all ranks of the model together.
+    /// Returns the FLOPs of one forward pass of one micro-batch, all ranks of the model together.
     pub fn forward(&self) -> Flops {
         forward(&self.embedding) + self.over_blocks(forward) + forward(&self.head)
     }
 
-    /// FLOPs of its backward, without what is recomputed: every product again for each operand that wants a gradient.
+    /// Returns the FLOPs of one backward pass of one micro-batch, without recomputation: every
+    /// product again for each operand that wants a gradient.
     pub fn backward(&self) -> Flops {
         let backward = |ops: &[Op]| ops.iter().map(|op| op.backward).sum();
         backward(&self.embedding) + self.over_blocks(backward) + backward(&self.head)
     }
 }
 
-/// Parameters of a list of operations.
+/// Returns the number of parameters of a list of operations.
 pub fn parameters(ops: &[Op]) -> u64 {
     tensors(ops, Role::Parameter).map(|(_, tensor)| tensor.shape.elements().0).fold(0, u64::saturating_add)
 }
 
-/// FLOPs of one forward pass of a list of operations.
+/// Returns the FLOPs of one forward pass of a list of operations.
 pub fn forward(ops: &[Op]) -> Flops {
     ops.iter().map(|op| op.forward).sum()
 }
 
-/// All tensors of one role, with their operation.
+/// Returns all tensors of one role, with their operation.
 pub fn tensors(ops: &[Op], role: Role) -> impl Iterator<Item = (&Op, &Tensor)> {
     ops.iter().flat_map(move |op| op.tensors.iter().filter(move |tensor| tensor.role == role).map(move |tensor| (op, tensor)))
 }
 
-/// A job's operations, for one micro-batch (training) or one prefill chunk (serving).
+/// Returns a job's operations, for one micro-batch (training) or one prefill chunk (serving), with
+/// FLOPs and shapes of the whole tensor-parallel group.
 ///
-/// All are read off a run of the model's modules: working sets and saved tensors for serving and for the papers' stack alone, since a
-/// training step of others is played elsewhere, moment by moment.
+/// All are read off a run of the model's modules: working sets and saved tensors for serving and
+/// for the papers' stack alone, since a training step of others is played elsewhere, moment by
+/// moment.
 ///
 /// ```
 /// # use headroom::catalog;
 /// # use headroom::ops::{Lowering, lower};
-/// let gpt2 = catalog::model("gpt2").map(|row| lower(&Lowering::parameters_only(&row.config)).parameters());
+/// let parameters = |config| lower(&Lowering::parameters_only(config)).parameters();
+/// let gpt2 = catalog::model("gpt2").map(|row| parameters(&row.config));
 /// assert_eq!(gpt2, Some(124_439_808));
 /// ```
 pub fn lower(with: &Lowering) -> OpList {
@@ -151,12 +155,17 @@ pub(crate) fn without_products(with: &Lowering) -> OpList {
     record::of(with, false)
 }
 
-/// A model's operations with their parameters alone, whole.
+/// Returns a model's operations with their parameters alone, whole.
 pub fn declared(model: &ModelConfig) -> OpList {
     record::of(&Lowering::parameters_only(model), false)
 }
 
-/// Parameters of a model, a tied head counted once.
+/// Returns the number of parameters of a model, a tied head counted once.
+///
+/// ```
+/// let gpt2 = headroom::catalog::model("gpt2").expect("a known model");
+/// assert_eq!(headroom::ops::parameters_of(&gpt2.config), 124_439_808);
+/// ```
 pub fn parameters_of(model: &ModelConfig) -> u64 {
     declared(model).parameters()
 }
@@ -215,7 +224,7 @@ fn serving<'a>(job: &'a Job, run: &ServingRun) -> Lowering<'a> {
     }
 }
 
-/// The lowering of a job: its shapes, formats and software.
+/// Returns the lowering of a job: its shapes, formats and software.
 pub fn lowering(job: &Job) -> Lowering<'_> {
     match job.run() {
         Run::Training(run) => {

@@ -22,7 +22,8 @@ pub struct Dim(pub &'static str, pub u64);
 pub struct Shape([Dim; 4]);
 
 impl Shape {
-    /// A shape of one to four dimensions (further ones are not representable, which the type says).
+    /// Returns a shape of one to four dimensions (further ones are not representable, which the
+    /// type says).
     pub fn of<const N: usize>(dims: [Dim; N]) -> Self {
         const { assert!(N >= 1 && N <= 4) };
         let mut all = [Dim("", 1); 4];
@@ -32,8 +33,8 @@ impl Shape {
         Self(all)
     }
 
-    /// True if `other` has equal dimensions with equal names. Names are compared by address, which
-    /// is quick and at worst too strict.
+    /// Returns true if `other` has equal dimensions with equal names. Names are compared by
+    /// address, which is quick and at worst too strict.
     pub fn is(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).all(|(a, b)| a.1 == b.1 && std::ptr::eq(a.0, b.0))
     }
@@ -55,17 +56,17 @@ impl Shape {
         self
     }
 
-    /// The dimensions that are used.
+    /// Returns the dimensions that are used.
     pub fn dims(&self) -> impl Iterator<Item = &Dim> {
         self.0.iter().filter(|dim| !dim.0.is_empty())
     }
 
-    /// True if the tensor holds all of a rank's experts: they are its first dimension.
+    /// Returns true if the tensor holds all of a rank's experts: they are its first dimension.
     pub fn is_of_experts(&self) -> bool {
         self.0[0].0 == EXPERTS_OF_RANK
     }
 
-    /// True if the shape counts tensors of a vision tower that are alike.
+    /// Returns true if the shape counts tensors of a vision tower that are alike.
     pub fn is_of_copies(&self) -> bool {
         self.0[0].0 == COPIES
     }
@@ -87,7 +88,7 @@ impl Shape {
         self
     }
 
-    /// A parameter of that shape as an optimizer sees it, of which there are so many.
+    /// Returns a parameter of that shape as an optimizer sees it, of which there are so many.
     pub fn updated(&self, times: u64, in_block: bool) -> UpdatedParameter {
         let dimensions = self.dims().count();
         // Unused places come last.
@@ -104,7 +105,7 @@ impl Shape {
         }
     }
 
-    /// Number of elements.
+    /// Returns the number of elements: the product of all dimensions.
     pub fn elements(&self) -> Elements {
         Elements(self.0.iter().fold(1, |product: u64, dim| product.saturating_mul(dim.1)))
     }
@@ -174,12 +175,15 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// Bytes of the whole tensor over all ranks of the tensor-parallel group.
+    /// Returns the bytes of the whole tensor over all ranks of the tensor-parallel group.
     pub fn bytes(&self) -> Bytes {
         self.shape.elements().stored_as(self.dtype)
     }
 
-    /// Elements on the most loaded of `t` tensor-parallel ranks; replicated activations are split only with `sequence_parallel`.
+    /// Returns the elements on the most loaded of `t` tensor-parallel ranks, rounded up; replicated
+    /// activations are split only with `sequence_parallel`.
+    ///
+    /// Heads are dealt out whole: a rank has `⌈heads / t⌉` of them.
     pub fn elements_per_rank(&self, t: u64, sequence_parallel: bool) -> Elements {
         let elements = self.shape.elements().0;
         let activation = matches!(self.role, Role::Saved | Role::Workspace);
@@ -196,7 +200,7 @@ impl Tensor {
         }
     }
 
-    /// Bytes on the most loaded of `t` tensor-parallel ranks.
+    /// Returns the bytes on the most loaded of `t` tensor-parallel ranks.
     pub fn bytes_per_rank(&self, t: u64, sequence_parallel: bool) -> Bytes {
         self.elements_per_rank(t, sequence_parallel).stored_as(self.dtype)
     }

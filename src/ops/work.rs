@@ -23,18 +23,19 @@ pub struct Product {
 }
 
 impl Product {
-    /// Multiplications and additions of one pass.
+    /// Returns the FLOPs of one pass: `2 · count · rows · columns · depth`.
     pub fn flops(&self) -> f64 {
         let to = crate::units::to_f64;
         2.0 * to(self.count) * to(self.rows) * to(self.columns) * to(self.depth)
     }
 
-    /// How often the machine is filled anew, until all of them have run.
+    /// Returns how often the machine is filled anew, until all of them have run: `⌈count /
+    /// at_once⌉`.
     pub const fn turns(&self) -> u64 {
         self.count.div_ceil(if self.at_once == 0 { 1 } else { self.at_once })
     }
 
-    /// The products of backward: the gradient of the rows, and of the other operand.
+    /// Returns the products of backward: the gradient of the rows, and of the other operand.
     pub const fn backward(&self) -> [Self; 2] {
         [
             Self { columns: self.depth, depth: self.columns, ..*self },
@@ -42,8 +43,11 @@ impl Product {
         ]
     }
 
-    /// Bytes that the cast of its rows to that format reads and writes: 16 bit read, a copy in rows and one in columns written; with one
-    /// scale per tensor the largest value is looked for first. The input of a product behind a norm is written narrow by the norm.
+    /// Returns the bytes that the cast of its rows to that format reads and writes: 16 bit read, a
+    /// copy in rows and one in columns written; with one scale per tensor the largest value is
+    /// looked for first.
+    ///
+    /// The input of a product behind a norm is written narrow by the norm.
     pub fn cast(&self, format: Narrow) -> u64 {
         let to_read = if format.scales_whole_tensors() { 4 } else { 2 };
         let each = to_read + 2 * format.bits().div_ceil(8);
@@ -90,7 +94,8 @@ pub struct Core {
 }
 
 impl Core {
-    /// Multiplications and additions of forward: scores, and values.
+    /// Returns the FLOPs of forward, scores and values: `2 · heads · pairs · (query width + value
+    /// width)`.
     pub fn flops(&self) -> f64 {
         let to = crate::units::to_f64;
         2.0 * to(self.heads) * to(self.pairs) * to(self.query_width.saturating_add(self.value_width))

@@ -29,7 +29,8 @@ impl Optimizer {
     /// The optimizer of a run that names none.
     pub const DEFAULT: Self = Self::ALL[first_where!(Self::SPECS, spec => spec.is_default)];
 
-    /// The optimizer with that name, the word of Hugging Face's `optim` and of measured rows; `None` where there is none.
+    /// Returns the optimizer with that name, the word of Hugging Face's `optim` and of measured
+    /// rows; `None` where there is none.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|optimizer| optimizer.0.name == name)
     }

@@ -101,7 +101,7 @@ pub enum Building {
 }
 
 impl Buckets {
-    /// True if the bucket has `reduce_bucket_size` elements.
+    /// Returns true if the bucket has `reduce_bucket_size` elements.
     pub const fn is_of_stated_size(self) -> bool {
         matches!(self, Self::WhileReducing | Self::Lasting)
     }
@@ -278,22 +278,22 @@ impl DataSharding {
     /// The one that the form begins with.
     pub const FORM_START: &'static ShardingSpec = Self::SPECS[first_where!(Self::SPECS, spec => spec.starts_form)];
 
-    /// True if optimizer states are shared out.
+    /// Returns true if optimizer states are shared out.
     pub const fn shards_optimizer(self) -> bool {
         self.0.shares.optimizer
     }
 
-    /// True if gradients are shared out.
+    /// Returns true if gradients are shared out.
     pub const fn shards_gradients(self) -> bool {
         self.0.shares.gradients
     }
 
-    /// True if weights are shared out.
+    /// Returns true if weights are shared out.
     pub const fn shards_parameters(self) -> bool {
         self.0.shares.parameters
     }
 
-    /// The rule of that implementation which forbids it together with something.
+    /// Returns the rule of that implementation which forbids it together with something.
     pub fn forbidden(self, with: With, by: CarriedOutBy) -> Option<&'static FrameworkRule> {
         self.0.forbids.iter().find(|forbidden| forbidden.with == with && forbidden.by == by).map(|forbidden| &forbidden.rule)
     }

@@ -70,28 +70,30 @@ impl Stack {
     /// The stack whose options the form asks for.
     pub const WITH_OPTIONS: &'static StackSpec = Self::SPECS[first_where!(Self::SPECS, spec => spec.options.are_asked_for())];
 
-    /// The names of all stacks that split layers over context and expert ranks and over several chunks of a stage.
+    /// Returns the names of all stacks that split layers over context and expert ranks and over
+    /// several chunks of a stage.
     pub fn names_with_all_degrees() -> String {
         let names: Vec<_> = Self::SPECS.iter().filter(|spec| spec.has_all_degrees).map(|spec| spec.label).collect();
         names.join(" and ")
     }
 
-    /// True if the stack's step is played operator by operator on the tape.
+    /// Returns true if the stack's step is played operator by operator on the tape.
     pub const fn is_played(self) -> bool {
         matches!(self.0.step, StepMemory::Played(_))
     }
 
-    /// True if the stack's step follows Megatron-LM's schedule and buffers.
+    /// Returns true if the stack's step follows Megatron-LM's schedule and buffers.
     pub const fn has_own_schedule(self) -> bool {
         matches!(self.0.step, StepMemory::OwnSchedule)
     }
 
-    /// True if the stack's step holds exactly the tensors of the papers' operation list.
+    /// Returns true if the stack's step holds exactly the tensors of the papers' operation list.
     pub const fn is_listed(self) -> bool {
         matches!(self.0.step, StepMemory::Listed)
     }
 
-    /// The kernels of modules on the tape. Of stacks that are not played, modules as they are written say parameters and FLOPs.
+    /// Returns the kernels of modules on the tape. Of stacks that are not played, modules as they
+    /// are written say parameters and FLOPs.
     pub const fn modules(self) -> ModuleKernels {
         match self.0.step {
             StepMemory::Played(modules) => modules,
@@ -99,7 +101,7 @@ impl Stack {
         }
     }
 
-    /// Its own rule against such a run; `None` where it has none.
+    /// Returns its own rule against such a run; `None` where it has none.
     pub fn forbidden(self, with: NotWith) -> Option<&'static FrameworkRule> {
         self.0.forbids.iter().find(|forbidden| forbidden.with == with).map(|forbidden| &forbidden.rule)
     }

@@ -174,7 +174,7 @@ pub struct PassTimes {
 }
 
 impl PassTimes {
-    /// Passes that gain nothing by running together.
+    /// Returns passes that gain nothing by running together, in any unit of time.
     pub const fn new(forward: f64, backward_input: f64, backward_weight: f64) -> Self {
         Self { forward, backward_input, backward_weight, overlapped: forward + backward_input + backward_weight }
     }

@@ -38,7 +38,7 @@ pub struct Stated {
 }
 
 impl Stated {
-    /// Flags alone.
+    /// Returns flags alone, without anything else that a text may state.
     pub const fn of(given: Vec<Given>) -> Self {
         Self { given, environment: Vec::new(), launcher: Vec::new() }
     }

@@ -92,7 +92,7 @@ impl Facts {
         self.serving.get_or_init(|| serving(&self.job, self.inverse())).as_ref()
     }
 
-    /// One of the five documents' answers, in their order.
+    /// Returns one of the five documents' answers, in their order; `index` is counted from 0.
     pub fn document(&self, index: usize) -> &MethodAnswer {
         let [first, second, third, fourth, fifth] = self.documents.get_or_init(|| {
             // Only the documents' own amounts are read here; they depend neither on a rate nor on
@@ -148,8 +148,10 @@ impl Facts {
         Some([peak(&later.first_step())?, peak(later)?])
     }
 
-    /// Memory by kind when the optimizer steps; `None` for a stack whose step is not known moment
-    /// by moment. When serving, and under Megatron-LM, whose buffers are there all the time, the
+    /// Returns the bytes of one kind when the optimizer steps; `None` for a stack whose step is not
+    /// known moment by moment.
+    ///
+    /// When serving, and under Megatron-LM, whose buffers are there all the time, it is the
     /// ledger's figure.
     pub fn at_step(&self, kind: MemoryKind) -> Option<Bytes> {
         if let Some(timeline) = &self.estimate.timeline {

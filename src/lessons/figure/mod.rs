@@ -212,7 +212,8 @@ fn powers(number: f64) -> String {
 /// The names that [`words`] knows.
 pub const WORDS: [&str; 6] = ["peak-moment", "why-count", "why-ju", "model", "gradients", "zero-stage"];
 
-/// Words of a scenario that a text may hold beside figures.
+/// Returns words of a scenario that a text may hold beside figures; `None` for an id that stands
+/// for none.
 pub fn words(id: &str, facts: &Facts) -> Option<String> {
     Some(match id {
         "peak-moment" => facts.estimate.peak_moment.to_owned(),

@@ -178,19 +178,20 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Bytes of the numbers and of the tensors beside them.
+    /// Returns the bytes of the numbers and of the tensors beside them.
     pub fn total(&self) -> Bytes {
         self.bytes + self.extra()
     }
 
-    /// Bytes of the tensors beside the numbers.
+    /// Returns the bytes of the tensors beside the numbers.
     pub fn extra(&self) -> Bytes {
         self.beside.iter().flatten().map(|beside| beside.3).sum()
     }
 }
 
 impl Formats {
-    /// The format `format` for that model; `group_size` counts for formats that leave it open.
+    /// Returns the format `format` for that model; `group_size` counts for formats that leave it
+    /// open.
     pub fn of(model: &ModelConfig, format: WeightFormat, group_size: u64) -> Self {
         let table = FORMATS.iter().find(|row| row.of == format);
         let has_experts = model.moe.is_some();
@@ -231,7 +232,7 @@ impl Formats {
         }
     }
 
-    /// Bytes that `elements` of a parameter's elements take outside the layers.
+    /// Returns the bytes that `elements` of a parameter's elements take outside the layers.
     pub fn stored(&self, tensor: &Tensor, elements: u64) -> Stored {
         self.stored_at(tensor, place(tensor), 0, elements)
     }
@@ -286,12 +287,12 @@ pub(super) fn beside_cache(format: CacheFormat, width: u64) -> Option<(&'static 
     }
 }
 
-/// A shape of values beside the weights.
+/// Returns a shape of values beside the weights.
 pub fn values(count: u64) -> Shape {
     Shape::of([Dim("values", count)])
 }
 
-/// True if a parameter belongs to experts of which a token takes some.
+/// Returns true if a parameter belongs to experts of which a token takes some.
 pub fn is_routed(op: &Op, tensor: &Tensor) -> bool {
     matrices(&tensor.shape) > 1 && op.name.starts_with("Experts")
 }

@@ -36,7 +36,8 @@ fn beside(weight: &str) -> Option<(&'static str, Targets)> {
     })
 }
 
-/// The name of the operation of the adapter beside the layer with that weight, if such layers can have one.
+/// Returns the name of the operation of the adapter beside the layer with that weight, if such
+/// layers can have one.
 pub fn adapter_beside(weight: &str) -> Option<&'static str> {
     beside(weight).map(|(op, _)| op)
 }
@@ -147,7 +148,7 @@ impl Rank<'_> {
     }
 }
 
-/// True for a parameter of an adapter.
+/// Returns true for a parameter of an adapter.
 pub fn is_of_adapter(tensor: &Tensor) -> bool {
     MATRICES.contains(&tensor.name)
 }

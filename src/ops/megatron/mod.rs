@@ -65,7 +65,7 @@ pub enum Module {
 }
 
 impl Module {
-    /// True if selective recomputation of these modules recomputes this one.
+    /// Returns true if selective recomputation of these modules recomputes this one.
     pub const fn is_among(self, modules: &RecomputeModules) -> bool {
         match self {
             Self::Rest => false,
@@ -147,7 +147,8 @@ impl Part {
         (self, [t, cp, b], splits)
     }
 
-    /// The operations of one rank of a training job of a model with these layers, whole; none where these have no such part.
+    /// Returns the operations of one rank of a training job of a model with these layers, whole;
+    /// none where these have no such part.
     pub fn steps(self, list: &OpList, job: &Job, run: &TrainingRun) -> Vec<Step> {
         let rank = Rank::of(job, run);
         let steps = match self {
@@ -164,12 +165,12 @@ impl Part {
     }
 }
 
-/// The operations of one rank of a training job under Megatron-LM.
+/// Returns the operations of one rank of a training job under Megatron-LM.
 pub fn rank_model(job: &Job, run: &TrainingRun) -> RankModel {
     rank_of(&super::declared(job.model()), job, run)
 }
 
-/// The operations of one rank of a training job of a model with these layers, whole.
+/// Returns the operations of one rank of a training job of a model with these layers, whole.
 pub fn rank_of(list: &OpList, job: &Job, run: &TrainingRun) -> RankModel {
     let join = |parts: &[Part]| parts.iter().flat_map(|part| part.steps(list, job, run)).collect();
     RankModel {

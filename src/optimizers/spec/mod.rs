@@ -23,13 +23,13 @@ pub enum OptimizerImplementation {
 }
 
 impl OptimizerImplementation {
-    /// True if a step is one kernel, which takes no memory.
+    /// Returns true if a step is one kernel, which takes no memory.
     pub const fn is_one_kernel(self) -> bool {
         matches!(self, Self::Fused)
     }
 
-    /// True if the number of steps of each parameter is a tensor on the GPU. Only the fused kernel
-    /// reads it there; a loop and `foreach` keep it in host memory (`torch/optim/adamw.py`,
+    /// Returns true if the number of steps of each parameter is a tensor on the GPU. Only the fused
+    /// kernel reads it there; a loop and `foreach` keep it in host memory (`torch/optim/adamw.py`,
     /// `_init_group`).
     pub const fn counts_steps_on_device(self) -> bool {
         matches!(self, Self::Fused)
@@ -68,23 +68,26 @@ pub struct OptimizerSpec {
 }
 
 impl OptimizerSpec {
-    /// The state of that label.
+    /// Returns the state of that label.
     pub fn state(&self, label: &str) -> Option<&'static StateSpec> {
         self.states.iter().find(|state| state.label == label)
     }
 
-    /// True if some states are vectors beside the parameters: scales or factors.
+    /// Returns true if some states are vectors beside the parameters: scales or factors.
     pub fn has_vectors(&self) -> bool {
         self.states.iter().any(|state| !matches!(state.values, StateValues::EveryElement))
     }
 
-    /// True if some states are kept for some parameters only.
+    /// Returns true if some states are kept for some parameters only.
     pub fn tells_parameters_apart(&self) -> bool {
         self.states.iter().any(|state| matches!(state.serves, Served::Those(_)))
     }
 
-    /// Bytes of states per parameter that a step reads and writes, where `recipe` is the format of unquantised states and `share` the
-    /// share of all parameters that a state serves. Scales and factors are too small to count.
+    /// Returns the bytes of states per parameter that a step reads and writes, where `recipe` is
+    /// the format of unquantised states and `share` the share of all parameters that a state
+    /// serves.
+    ///
+    /// Scales and factors are too small to count.
     pub fn state_bytes_per_parameter(&self, recipe: DType, share: impl Fn(Served) -> f64) -> f64 {
         let whole = self.states.iter().filter(|state| matches!(state.values, StateValues::EveryElement));
         whole.map(|state| to_f64(state.format.dtype(recipe).bits()) / 8.0 * share(state.serves)).sum()
@@ -117,7 +120,8 @@ impl UpdatedParameter {
         Self { elements, times: 1, dimensions: 1, matrix: None, in_block: true, is_embedding: false, own_format: None }
     }
 
-    /// The format of an unquantised state, and of what a step makes of it: PyTorch's optimizers take the parameter's.
+    /// Returns the format of an unquantised state, and of what a step makes of it: PyTorch's
+    /// optimizers take the parameter's.
     pub fn state_format(&self) -> StateFormat {
         self.own_format.map_or(StateFormat::Recipe, StateFormat::Always)
     }
@@ -135,7 +139,7 @@ pub enum Served {
 }
 
 impl Served {
-    /// True if the parameter is among those served.
+    /// Returns true if the parameter is among those served.
     pub fn includes(self, parameter: &UpdatedParameter) -> bool {
         match self {
             Self::Nothing => false,
@@ -174,9 +178,9 @@ pub enum StateValues {
 }
 
 impl StateValues {
-    /// True if a paged optimizer keeps such states in pages. bitsandbytes pages states that are as
-    /// large as the parameter (`get_state_buffer` in `optim/optimizer.py`), and does not page
-    /// scales.
+    /// Returns true if a paged optimizer keeps such states in pages. bitsandbytes pages states that
+    /// are as large as the parameter (`get_state_buffer` in `optim/optimizer.py`), and does not
+    /// page scales.
     pub const fn are_paged(self) -> bool {
         matches!(self, Self::EveryElement)
     }
@@ -192,7 +196,7 @@ pub enum StateFormat {
 }
 
 impl StateFormat {
-    /// The format, where the recipe keeps unquantised states in `recipe`.
+    /// Returns the format, where the recipe keeps unquantised states in `recipe`.
     pub const fn dtype(self, recipe: DType) -> DType {
         match self {
             Self::Recipe => recipe,

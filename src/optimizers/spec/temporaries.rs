@@ -45,12 +45,13 @@ impl StepTemporaries {
     /// A step that updates in place, or inside one kernel: it takes nothing.
     pub fn none(_: OptimizerImplementation, _: &[UpdatedParameter], _: &mut Self) {}
 
-    /// A step that has taken nothing yet; `singly`: every tensor becomes an entry of its own.
+    /// Returns a step that has taken nothing yet; `singly`: every tensor becomes an entry of its
+    /// own.
     pub const fn new(recipe: DType, singly: bool) -> Self {
         Self { acts: Vec::new(), taken: 0, recipe, singly }
     }
 
-    /// True if the optimizer reads a parameter in fewer bits than that format has.
+    /// Returns true if the optimizer reads a parameter in fewer bits than that format has.
     pub fn is_narrower(&self, parameter: &UpdatedParameter, than: DType) -> bool {
         parameter.state_format().dtype(self.recipe).bits() < than.bits()
     }
@@ -95,12 +96,12 @@ impl StepTemporaries {
         }
     }
 
-    /// All entries, in order.
+    /// Returns all entries, in order.
     pub fn acts(&self) -> &[StepAct] {
         &self.acts
     }
 
-    /// The elements of every tensor, in the order in which they are taken.
+    /// Returns the elements of every tensor, in the order in which they are taken.
     pub fn sizes(&self) -> impl Iterator<Item = u64> {
         self.acts.iter().filter_map(|act| match act {
             StepAct::Taken { elements, .. } => Some(*elements),

@@ -187,7 +187,7 @@ impl Search {
         self.finished && self.considered == 0
     }
 
-    /// Memory of many layouts, as far as it is worked out.
+    /// Returns the memory of many layouts, as far as it is worked out.
     pub const fn layouts(&self) -> &Layouts {
         &self.layouts
     }

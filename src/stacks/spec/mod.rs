@@ -137,7 +137,7 @@ pub enum GroupsOfEnds {
 }
 
 impl RotationKernel {
-    /// True if complex numbers are multiplied.
+    /// Returns true if complex numbers are multiplied.
     pub const fn is_complex(self) -> bool {
         matches!(self, Self::ComplexInFp32 { .. })
     }
@@ -158,7 +158,7 @@ impl ModuleKernels {
         is_own_model: false,
     };
 
-    /// True if any part runs a kernel that transformers' modules do not call.
+    /// Returns true if any part runs a kernel that transformers' modules do not call.
     pub const fn are_fused(&self) -> bool {
         self.fuses_norms || self.fuses_gated_activation || self.loss.makes_chunks()
     }
@@ -200,9 +200,11 @@ pub enum LossKernel {
 }
 
 impl LossKernel {
-    /// Tokens of a chunk, of so many tokens of that width; `None` where all logits are made at once.
+    /// Returns the tokens of a chunk, of so many tokens of that width; `None` where all logits are
+    /// made at once.
     ///
-    /// Even chunks are `next_power_of_2(⌈tokens / ⌈v / h⌉⌉)`, at most all (Liger Kernel 0.8.5, `fused_linear_cross_entropy.py`).
+    /// Even chunks are `next_power_of_2(⌈tokens / ⌈v / h⌉⌉)`, at most all (Liger Kernel 0.8.5,
+    /// `fused_linear_cross_entropy.py`).
     pub fn chunk_tokens(self, tokens: u64, hidden_size: u64, vocab_size: u64) -> Option<u64> {
         match self {
             Self::FullLogits
@@ -219,7 +221,7 @@ impl LossKernel {
         }
     }
 
-    /// True if logits are made chunk by chunk.
+    /// Returns true if logits are made chunk by chunk.
     pub const fn makes_chunks(self) -> bool {
         match self {
             Self::FullLogits | Self::ShiftedLogits => false,
@@ -232,7 +234,8 @@ impl LossKernel {
         }
     }
 
-    /// Tokens beyond which memory follows one law of their number; `None` where chunks change with it again and again.
+    /// Returns the tokens beyond which memory follows one law of their number; `None` where chunks
+    /// change with it again and again.
     pub const fn bend(self) -> Option<u64> {
         match self {
             Self::FullLogits | Self::ShiftedLogits | Self::Cut => Some(0),
@@ -263,12 +266,12 @@ pub enum StackOptions {
 }
 
 impl StackOptions {
-    /// True if the form asks for the options.
+    /// Returns true if the form asks for the options.
     pub const fn are_asked_for(&self) -> bool {
         matches!(self, Self::OfRun)
     }
 
-    /// The options of a run that states those.
+    /// Returns the options of a run that states those.
     pub const fn of(&self, stated: MegatronOptions) -> MegatronOptions {
         match self {
             Self::OfRun => stated,

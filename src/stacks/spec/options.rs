@@ -149,7 +149,8 @@ impl MegatronOptions {
         cublas_workspace: Bytes(32 * MIB),
     };
 
-    /// Rows of the token embedding and the output head after padding, over all of `t` tensor ranks.
+    /// Returns the rows of the token embedding and the output head after padding, over all of `t`
+    /// tensor ranks: the vocabulary rounded up to a multiple of `make_vocab_size_divisible_by · t`.
     pub const fn padded_vocab_size(&self, vocab_size: u64, t: u64) -> u64 {
         let multiple = self.make_vocab_size_divisible_by.get().saturating_mul(t);
         vocab_size.div_ceil(multiple).saturating_mul(multiple)
