@@ -32,8 +32,8 @@ impl EstimatedAmounts {
         self.in_use.saturating_sub(self.reserved)
     }
 
-    /// Returns the bytes by which tensors alone, without any gap between them, exceed the memory;
-    /// `None` where they find room.
+    /// Returns the bytes by which tensors alone, without any gap between them, exceed the memory:
+    /// `allocated + outside − capacity`; `None` where they find room.
     pub fn tensors_over(&self) -> Option<Bytes> {
         let least = self.allocated + self.outside();
         (least > self.capacity).then(|| least.saturating_sub(self.capacity))

@@ -109,7 +109,7 @@ pub struct Imported {
 const MAX_BYTES: usize = 1_000_000;
 
 /// Reads the text of a Hugging Face `config.json` and returns the architecture, with a report of
-/// the keys that were used, assumed and not understood.
+/// the values that were read, derived, assumed and ignored, and the keys that were not understood.
 ///
 /// Of a file with a part for text (`text_config` and its like) only that part is used. A
 /// `model_type` that is not listed is refused: [`config_json_as_generic`] counts it all the same,

@@ -21,9 +21,9 @@ pub(super) const LARGEST: u64 = 1 << 20;
 /// Returns the longest sequence in tokens and the largest batch in sequences with which the job's
 /// layout still fits, each with everything else as it is.
 ///
-/// Both are found by search. Assumes that memory never falls when length or batch grows. A larger
-/// micro-batch makes the global batch grow where one sequence per rank would not find room in it.
-/// Lengths up to 2²⁷ tokens and batches up to 2²⁰ are tried.
+/// Both are found by search. Assumes that memory never falls when length or batch grows. The global
+/// batch grows along where it is smaller than one micro-batch per data-parallel rank. Lengths up to
+/// 2²⁷ tokens and batches up to 2²⁰ are tried.
 ///
 /// ```
 /// use headroom::estimator::{Lengths, memory_by_kind};

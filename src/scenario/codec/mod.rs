@@ -59,8 +59,7 @@ impl Decoded {
     }
 }
 
-/// Returns the link of a scenario, without `#`: version, check sum, and only the inputs that were
-/// set.
+/// Returns the link of a scenario, without `#`: version, check sum, and the inputs that were set.
 ///
 /// ```
 /// use headroom::scenario::{Scenario, codec};
