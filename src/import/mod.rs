@@ -130,9 +130,11 @@ pub fn config_json(text: &str) -> Result<Imported, ImportError> {
     read(text, false)
 }
 
-/// Reads the text as [`config_json`] does, and a `model_type` that is not listed as a generic decoder of the sizes that it states.
+/// Reads the text as [`config_json`] does, and a `model_type` that is not listed as a generic
+/// decoder of the sizes that it states.
 ///
-/// The answer is a guess: [`Imported::known`] is false, and [`Imported::not_counted`] names the keys that were not understood.
+/// The answer is a guess: [`Imported::known`] is false, and [`Imported::not_counted`] names the
+/// keys that were not understood.
 ///
 /// ```
 /// use headroom::import::{ImportError, config_json, config_json_as_generic};

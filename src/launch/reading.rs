@@ -180,7 +180,8 @@ impl<'a> Reading<'a> {
         !self.beside.is_empty()
     }
 
-    /// Flags that count as if they stood at the beginning of the text: a file of settings that a command names.
+    /// Flags that count as if they stood at the beginning of the text: a file of settings that a
+    /// command names.
     pub fn begin_with(&mut self, mut given: Vec<Given>) {
         given.append(&mut self.stated.given);
         self.stated.given = given;
@@ -245,8 +246,8 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Takes the model of that name, or its folder's: a row of the catalog. One that the catalog does not have leaves the present model, and
-    /// says so.
+    /// Takes the model of that name, or its folder's: a row of the catalog. One that the catalog
+    /// does not have leaves the present model, and says so.
     pub fn model(&mut self, given: &Given) {
         self.defaults.retain(|(of, _)| *of != FieldId::Model);
         if self.has_config {
@@ -262,8 +263,8 @@ impl<'a> Reading<'a> {
         self.tell(given, if why.is_empty() { Way::Read } else { Way::Derived }, note.trim_end().to_owned());
     }
 
-    /// Reads a file that the text refers to: one that was pasted or dropped beside it, by its name, or the only one. Returns whether there is
-    /// one; where there is none, a row says what to add.
+    /// Reads a file that the text refers to: one that was pasted or dropped beside it, by its name,
+    /// or the only one. Returns whether there is one; where there is none, a row says what to add.
     ///
     /// # Errors
     /// [`LaunchError`] where the file cannot be read.
@@ -296,7 +297,8 @@ impl<'a> Reading<'a> {
         read
     }
 
-    /// Reads a file of further flags of the same tool, one that lies beside the text: those that the text does not state itself.
+    /// Reads a file of further flags of the same tool, one that lies beside the text: those that
+    /// the text does not state itself.
     ///
     /// # Errors
     /// The rest of a sentence that begins with the flag, where the file cannot be read.
@@ -339,7 +341,8 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Takes an accelerator by the name that a catalog row goes by; nothing changes where there is none.
+    /// Takes an accelerator by the name that a catalog row goes by; nothing changes where there is
+    /// none.
     pub fn accelerator(&mut self, given: &Given) {
         match catalog::accelerator(&given.text()) {
             Some(row) => self.read(given, FieldId::Accelerator, Value::Text(row.id.to_owned())),

@@ -96,7 +96,8 @@ impl<'a> Writing<'a> {
         self.said.extend(fields);
     }
 
-    /// Adds every flag of the format's tables that an input differs in from the tool's default, but for those that code of the format writes.
+    /// Adds every flag of the format's tables that an input differs in from the tool's default, but
+    /// for those that code of the format writes.
     pub fn table(&mut self) {
         for flag in self.format.flags.iter().copied().flatten() {
             let Some(key) = flag.names.first() else { continue };

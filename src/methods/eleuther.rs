@@ -144,7 +144,8 @@ pub const ATTENTION_PARTS: [u64; 3] = [2, 1, 2];
 /// Returns the bytes of activations of one GPU (section *Activations and Batch Size*), no sequence
 /// parallelism, 16 bit, rounded up.
 ///
-/// None: `s·b·h·L·(10 + 24/t + 5as/(ht))`; selective: without the last term; full: `2·s·b·h·L`, not divided by `t`.
+/// None: `s·b·h·L·(10 + 24/t + 5as/(ht))`; selective: without the last term; full: `2·s·b·h·L`, not
+/// divided by `t`.
 pub fn activations(shape: &Shape, t: u64, recompute: Recompute) -> Bytes {
     let (h, t) = (u128::from(shape.hidden_size), u128::from(t.max(1)));
     let sum = |parts: &[u64]| u128::from(parts.iter().sum::<u64>());
@@ -163,7 +164,8 @@ pub fn activations(shape: &Shape, t: u64, recompute: Recompute) -> Bytes {
 /// Returns the bytes of weights, optimizer, gradients and activations on one GPU with `ZeRO` over
 /// `d` GPUs (section *Sharded Optimizers*).
 ///
-/// Stage 1: `W + O/d + A + G`; 2: `W + A + (O + G)/d`; 3: `A + (W + O + G)/d` plus the live parameters in 16 bit.
+/// Stage 1: `W + O/d + A + G`; 2: `W + A + (O + G)/d`; 3: `A + (W + O + G)/d` plus the live
+/// parameters in 16 bit.
 pub fn zero_total(zero_stage: u8, states: &ModelStates, d: u64, activations: Bytes, live_parameters: u64) -> Bytes {
     let live = if zero_stage >= 3 { Bytes(2) * live_parameters } else { Bytes::ZERO };
     states.sharded(zero_stage, d).total() + activations + live
@@ -205,7 +207,8 @@ pub fn optimizer_divisor(t: u64, p: u64, d: u64) -> u64 {
 /// Returns the bytes on one GPU by the 3D formula with `ZeRO`-1: `W/(tp) + O/GPUs + A/t + G/p`
 /// (last formula of the document).
 ///
-/// `activations` must be those of `t` = 1; with the formula above, which contains `t`, the division would happen twice.
+/// `activations` must be those of `t` = 1; with the formula above, which contains `t`, the division
+/// would happen twice.
 pub fn three_d_total(states: &ModelStates, t: u64, p: u64, d: u64, activations: Bytes) -> Bytes {
     states.weights.per_rank(weight_divisor(t, p))
         + states.optimizer.per_rank(optimizer_divisor(t, p, d))

@@ -220,8 +220,9 @@ pub fn naive_gpus(total: Bytes, capacity: Bytes) -> Option<u64> {
 /// Returns `N_gpu` solved from the document's equation of that `ZeRO` stage, rounded up (section
 /// 3.2).
 ///
-/// Stage 1: `(opt + act)/(cap − w − g)`; stage 2: `(opt + g + act)/(cap − w)`; stage 3: `(opt + g + w + act)/cap`; stage 0 keeps
-/// all states (section 3.1). `None` where the part that every GPU repeats does not fit.
+/// Stage 1: `(opt + act)/(cap − w − g)`; stage 2: `(opt + g + act)/(cap − w)`; stage 3: `(opt + g +
+/// w + act)/cap`; stage 0 keeps all states (section 3.1). `None` where the part that every GPU
+/// repeats does not fit.
 pub fn gpus(zero_stage: u8, states: &ModelStates, activations: Bytes, capacity: Bytes) -> Option<u64> {
     let ModelStates { weights, gradients, optimizer } = *states;
     let (shared, repeated) = match zero_stage {
@@ -236,8 +237,8 @@ pub fn gpus(zero_stage: u8, states: &ModelStates, activations: Bytes, capacity: 
 /// Returns the counts of GPUs as the document arrives at them (sections 3.2.1 to 3.2.3), kept with
 /// their slips.
 ///
-/// Activations are rounded to whole terabytes (11,000 GB). Stage 1 rounds up; stage 2 leaves out optimizer and gradients and
-/// rounds down; stage 3 leaves out the states.
+/// Activations are rounded to whole terabytes (11,000 GB). Stage 1 rounds up; stage 2 leaves out
+/// optimizer and gradients and rounds down; stage 3 leaves out the states.
 pub fn gpus_as_printed(zero_stage: u8, states: &ModelStates, activations: Bytes, capacity: Bytes) -> Option<u64> {
     const TERABYTE: u64 = 1000 * Bytes::GB;
     let rounded = Bytes((activations.0.saturating_add(TERABYTE / 2) / TERABYTE).saturating_mul(TERABYTE));

@@ -118,8 +118,8 @@ impl Scenario {
     }
 
     /// Sets a value. Model and accelerator are changed as by [`set_model`](Self::set_model) and
-    /// [`set_accelerator`](Self::set_accelerator). A value of a kind that the field does not take is ignored; one out of range is
-    /// kept and named by [`resolve`](Self::resolve).
+    /// [`set_accelerator`](Self::set_accelerator). A value of a kind that the field does not take
+    /// is ignored; one out of range is kept and named by [`resolve`](Self::resolve).
     ///
     /// ```
     /// use headroom::scenario::{FieldId, Scenario, Value};
@@ -151,7 +151,8 @@ impl Scenario {
         }
     }
 
-    /// Gives a field back its model's, accelerator's or default value; one that can follow follows again.
+    /// Gives a field back its model's, accelerator's or default value; one that can follow follows
+    /// again.
     pub fn clear(&mut self, id: FieldId) {
         let start = self.start(id);
         match field(id).kind {
@@ -247,7 +248,8 @@ impl Scenario {
         self.text(FieldId::Name)
     }
 
-    /// Names the scenario; control and reordering characters are dropped, the text is cut at 60 characters.
+    /// Names the scenario; control and reordering characters are dropped, the text is cut at 60
+    /// characters.
     pub fn set_name(&mut self, name: &str) {
         self.set(FieldId::Name, Value::Text(name.to_owned()));
     }

@@ -142,8 +142,8 @@ pub fn to_json(record: &SavedScenario) -> String {
 /// Reads a record.
 ///
 /// # Errors
-/// [`RecordError::Malformed`] for everything that is no complete record with a link that opens, [`RecordError::UnknownVersion`] for
-/// one of a later version.
+/// [`RecordError::Malformed`] for everything that is no complete record with a link that opens,
+/// [`RecordError::UnknownVersion`] for one of a later version.
 pub fn from_json(json: &str) -> Result<SavedScenario, RecordError> {
     read_record::<Value>(json)
 }

@@ -133,8 +133,8 @@ impl Allocator {
         self.release_cached();
     }
 
-    /// Changes the settings from here on (`torch.cuda.memory._set_allocator_settings`), as frameworks do that share memory
-    /// between processes. Blocks that exist stay as they are.
+    /// Changes the settings from here on (`torch.cuda.memory._set_allocator_settings`), as
+    /// frameworks do that share memory between processes. Blocks that exist stay as they are.
     pub fn set_settings(&mut self, settings: Settings) {
         self.settings = settings;
     }

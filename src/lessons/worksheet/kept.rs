@@ -31,7 +31,8 @@ impl Kept {
     /// Reads what [`Kept::write`] wrote for a class.
     ///
     /// # Errors
-    /// [`KeptError::UnknownVersion`] for a later version's record, [`KeptError::Malformed`] for everything else.
+    /// [`KeptError::UnknownVersion`] for a later version's record, [`KeptError::Malformed`] for
+    /// everything else.
     pub fn read(class: &str, text: &str) -> Result<Self, KeptError> {
         let value: Value = match text.len() {
             0..=LONGEST => serde_json::from_str(text).map_err(|_| KeptError::Malformed)?,

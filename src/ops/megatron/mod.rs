@@ -132,9 +132,11 @@ impl Part {
     /// A block with experts.
     pub const EXPERTS: [Self; 4] = [Self::Attention, Self::Router, Self::Routed, Self::Shared];
 
-    /// Jobs that differ in nothing but layout and micro-batch and have equal keys have parts of equal sizes and work.
+    /// Jobs that differ in nothing but layout and micro-batch and have equal keys have parts of
+    /// equal sizes and work.
     ///
-    /// Routed tokens are counted whole: how sequences and ranks make up a rank's tokens does not matter to the experts.
+    /// Routed tokens are counted whole: how sequences and ranks make up a rank's tokens does not
+    /// matter to the experts.
     pub fn key(self, job: &Job) -> PartKey {
         let layout = job.layout();
         let (t, cp, b) = (layout.t(), layout.cp(), job.micro_batch_size());
