@@ -85,15 +85,14 @@ fn bind(path: &OsStr, folder: &Path, bin: &str, files: &[PathBuf]) -> Outcome<Pa
 fn joined(bindings: &str, link: &str) -> Outcome<String> {
     let (loaders, linking) = without_modules(&with_exports(link)?);
     let imports = "const import0 = {\n        __proto__: null,";
-    let statement = format!("import * as import1 from \"{LINK}\"\n");
-    let entry = format!("        \"{LINK}\": import1,\n");
-    for part in [imports, &statement, &entry] {
-        if !bindings.contains(part) {
-            return Err(unknown(part));
-        }
+    // wasm-bindgen names the other module once for each function that it takes from there.
+    let of_link = |line: &&str| !(line.contains(&format!("\"{LINK}\"")));
+    if !bindings.contains(imports) || bindings.lines().all(|line| of_link(&line)) {
+        return Err(unknown(if bindings.contains(imports) { LINK } else { imports }));
     }
-    let bindings = bindings.replacen(&statement, "", 1).replacen(&entry, "", 1);
-    Ok(format!("{}\n{linking}", bindings.replacen(imports, &format!("{imports}{loaders}"), 1)))
+    let mut bindings = bindings.lines().filter(of_link).collect::<Vec<_>>().join("\n");
+    bindings = bindings.replacen(imports, &format!("{imports}{loaders}"), 1);
+    Ok(format!("{bindings}\n{linking}"))
 }
 
 fn unknown(part: &str) -> String {
@@ -131,7 +130,7 @@ fn without_modules(link: &str) -> (String, String) {
 mod tests {
     use super::joined;
 
-    const BINDINGS: &str = "import * as import1 from \"./link.js\"\nlet wasm;\nfunction imports() {\n    const import0 = {\n        __proto__: null,\n        a: b,\n    };\n    return {\n        \"./page_bg.js\": import0,\n        \"./link.js\": import1,\n    };\n}\n";
+    const BINDINGS: &str = "import * as import1 from \"./link.js\"\nimport * as import2 from \"./link.js\"\nlet wasm;\nfunction imports() {\n    const import0 = {\n        __proto__: null,\n        a: b,\n    };\n    return {\n        \"./page_bg.js\": import0,\n        \"./link.js\": import1,\n        \"./link.js\": import2,\n    };\n}\n";
     const LINK: &str = "import { initSync } from \"./page.js\";\nconst { memory, table,  } = initSync(undefined, undefined);\nexport const __wasm_split_load_rare = wrap(load);\n";
 
     #[test]
