@@ -1,4 +1,5 @@
-//! Published closed forms that the operation list must meet exactly. Nothing here is an implementation: each form is a test.
+//! Published closed forms that the operation list must meet exactly. The forms are written out here
+//! again, so that they share no code with the engine.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -98,7 +99,7 @@ fn all_layers_of_document_one_and_three() {
     assert_eq!(80 * block_bytes(&with, 1, false, FULL), 5_368_709_120);
 }
 
-/// The optimizer of that key.
+/// The optimizer with that key in links.
 fn optimizer(key: &str) -> Optimizer {
     Optimizer::named(key).expect("an optimizer")
 }
@@ -136,7 +137,8 @@ fn sixteen_eighteen_and_twenty_bytes_per_parameter() {
 
 #[test]
 fn zero_paper_figure_one() {
-    // 7.5 B parameters over 64 ranks: a toy whose every tensor is dealt out evenly, most of it in the embedding.
+    // 7.5 B parameters over 64 ranks. In this toy model 64 divides every tensor, so that shares are
+    // whole; most parameters are in the embedding.
     let model = ModelConfig {
         hidden_size: 64,
         head_dim: 64,
