@@ -32,7 +32,8 @@ const HABITS: Habits = Habits {
     ..TRAINER
 };
 
-/// Arguments that scripts around the Trainer add: `run_clm.py` of transformers, and the scripts that came after Alpaca's and FastChat's.
+/// Arguments that scripts around the Trainer add: `run_clm.py` of transformers, and scripts derived
+/// from Alpaca's and FastChat's.
 const FLAGS: &[Flag] = &[
     Flag::by(&["model_name_or_path", "model_name", "model", "base_model"], |reading, given| {
         reading.model(given);
@@ -45,7 +46,7 @@ const FLAGS: &[Flag] = &[
     Flag::together(&["dtype", "torch_dtype", "model_object"]),
     Flag::words(&["attn_implementation", "attn_impl"], FieldId::Attention, trainer::ATTENTION),
     Flag::by(&["flash_attn", "use_flash_attn", "use_flash_attention_2"], |reading, given| {
-        // Without it PyTorch takes a flash kernel of its own.
+        // Without this setting PyTorch uses its own flash kernel, so nothing changes.
         reading.tell(given, Way::NoEffect, String::new());
         Ok(())
     })
@@ -116,7 +117,7 @@ const FLAGS: &[Flag] = &[
 ];
 
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
-    /// Arguments that nearly every run of the Trainer states.
+    /// Arguments that nearly every run of the Trainer states, and that identify one.
     const MARKS: [&str; 3] = ["--per_device_train_batch_size", "--gradient_accumulation_steps", "--num_train_epochs"];
     let command = text.invocations().iter().find(|run| {
         let says = |mark: &&str| {

@@ -1,4 +1,4 @@
-//! Figures of a log beside those of an estimate.
+//! Comparison of a log's figures with an estimate's.
 
 use super::{Figure, Log};
 use crate::estimator::{CUDA_GRAPHS, Estimate, MemoryKind};
@@ -9,25 +9,26 @@ use crate::units::Bytes;
 pub struct Compared {
     /// Its subject.
     pub figure: Figure,
-    /// As the log prints it: bytes, or a count.
+    /// The log's value: bytes, or a count.
     pub measured: f64,
-    /// As it is estimated.
+    /// The estimate's value in the same unit.
     pub estimated: f64,
     /// The line of the log, counted from 1.
     pub line: usize,
 }
 
 impl Compared {
-    /// Estimated minus measured, as a share of what was measured; `None` where nothing was.
+    /// (Estimated − measured) ÷ measured; `None` where 0 was measured.
     pub fn error(&self) -> Option<f64> {
         (self.measured > 0.0).then(|| (self.estimated - self.measured) / self.measured)
     }
 }
 
-/// Figures that both have, each of the GPU that holds most, or whose cache holds least.
+/// Figures that are in both the log and the estimate. For each, the log's value is that of the GPU
+/// that holds most, or whose cache holds least.
 ///
-/// Weights are the ledger's parameters, the cache is all the room that it has, and graphs are those of the ledger. The concurrency is left
-/// out where the log counts it for another context than the estimate.
+/// Weights and graphs are the ledger's lines, and the cache is the whole room for it. The
+/// concurrency is left out where the log states it for another context length.
 pub fn beside(log: &Log, estimate: &Estimate, context: u64) -> Vec<Compared> {
     let of_kind = |kind| estimate.ledger.of(kind).as_f64();
     let room = estimate.cache_room;

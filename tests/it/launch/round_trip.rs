@@ -56,8 +56,8 @@ fn start(format: Format) -> Scenario {
     let text = write(&Scenario::default(), format).text;
     let read = read(&[Pasted { name: "", text: &text }], &Scenario::default()).unwrap_or_else(|error| panic!("{text}\n{error}"));
     let mut scenario = read.scenario;
-    // The shortest text may lack flags that affect memory but are not counted; these do not belong
-    // to the defaults.
+    // The reader may list settings of the shortest text as not counted, such as a weight file's
+    // types that its name does not state. That list is no default of the tool.
     scenario.clear(FieldId::FlagsNotCounted);
     scenario
 }

@@ -22,7 +22,8 @@ fn refusal(file: &Json) -> String {
     config_json(&file.to_string()).map_or_else(|problem| problem.to_string(), |_| String::new())
 }
 
-/// Counts are those of the library, also behind a link, and nothing is flagged but a window that the library's attention looks back on.
+/// Counts equal the library's, also after a link, and nothing is flagged except an attention
+/// window.
 #[test]
 fn kinds_are_counted_as_their_library_builds_them() {
     let mut seen = 0;
@@ -54,7 +55,8 @@ fn what_a_count_does_not_hold_is_refused() {
     assert_eq!(read(&sound).not_counted, ["architectures"]);
 }
 
-/// Nobody says what running these takes: training and serving say so.
+/// The memory to run these encoders is unknown, so both training and serving refuse them with that
+/// reason.
 #[test]
 fn counted_encoders_are_neither_trained_nor_served() {
     let mut scenario = Scenario::default();

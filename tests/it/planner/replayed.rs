@@ -1,4 +1,4 @@
-//! Answers as PyTorch's allocator gives them: all that is offered runs, and what is said to be missing is missing.
+//! Answers from the replay of PyTorch's allocator: every offer runs, and a stated shortage is real.
 
 use headroom::config::{Job, Run};
 use headroom::estimator::{device_memory, finds_room};
@@ -20,7 +20,8 @@ fn with_batch(job: &Job, batch: u64) -> Job {
     })
 }
 
-/// On a device of any size, whatever shards and recomputes it.
+/// On devices of several sizes, with several shardings and recomputations, every offered change
+/// runs.
 #[test]
 fn what_is_offered_runs() {
     for link in [
@@ -49,7 +50,8 @@ fn what_is_offered_runs() {
     }
 }
 
-/// The reserve that the other answers assume does not tell how much the allocator needs: here it needs more.
+/// Other answers assume a reserve for fragmentation. It can be too small: here the allocator needs
+/// more.
 #[test]
 fn the_assumed_reserve_is_not_enough_for_every_job() {
     let job = job("v1&m=llama3-8b&n=8&mem=26");

@@ -221,7 +221,8 @@ fn training(row: &Row, rows: &Rows) -> Option<Computed> {
             (method::with_overhead(Bytes(1000), percent).as_f64() / 1000.0).into()
         }
         "cp-weights-smallest" => {
-            // The row compares what the document prints, so the activations are the printed ones of another row.
+            // The row compares the document's printed values, so it takes the printed activations
+            // of another row.
             let printed = super::bytes_of(rows.get("cp-train-acts").stated() * 1e9);
             let ModelStates { weights, gradients, optimizer } = bf16_states(row);
             assert!(activations() < weights, "nor by its code are weights the smallest");
@@ -329,7 +330,7 @@ fn question_5_weights(rows: &Rows) -> Bytes {
     bf16_states(rows.get("cp-weights-70b")).weights
 }
 
-/// Cache of the users of question 5 who hold a part of their context.
+/// Cache of the users of question 5, each of whom fills a part of the context.
 fn average_cache(row: &Row) -> Bytes {
     let tokens = row.list("users").iter().zip(row.list("seq_length")).map(|(users, length)| users * length).sum();
     method::kv_cache(kv(row), tokens, DType::Bf16)
