@@ -1,4 +1,5 @@
-// Commands and files of other tools: pasted, chosen, dropped; written in the share dialog; and the list of what fits.
+// Commands and files of other tools, pasted, chosen or dropped; their writing in the share dialog;
+// and the list of models that fit.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Modules that few models have are a part of the program, which the page fetches when a scenario needs it.
+// The program's part with modules that few models have is fetched when a scenario needs it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +8,8 @@ import { answer, open, part, pick, sameAsCommand, until } from './steps.mjs';
 const PART = /headroom-part-[0-9a-f]+\.wasm$/;
 const HEADLINE = /takes [\d.,]+ of [\d.]+ GiB/;
 
-/** Opens the page and keeps the addresses of parts that it asks for; without a `network` none comes. */
+/** Opens the page and records the addresses of the parts that it requests; while `network.there`
+ * is false, requests fail. */
 async function opened(fragment, network = { there: true }) {
   const asked = [];
   const prepare = (page) =>
