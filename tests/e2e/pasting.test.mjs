@@ -147,7 +147,7 @@ test('an encoder is trained, and serving it is refused with a way out', async ()
   const served = await open(shared.replace('v2&', 'v2&do=serve&'), { context: page.context() });
   await served.getByText('This model is an encoder').first().waitFor();
   await served.getByRole('button', { name: 'Train it' }).first().click();
-  await until(async () => (await answer(served)).headline.includes(`Training ${offered}`));
+  assert.ok(await until(async () => (await answer(served)).headline.includes(`Training ${offered}`)), 'the encoder is not trained');
   noConsoleErrors(page);
   noConsoleErrors(served);
 });
@@ -168,7 +168,7 @@ test('a message of a run that ran out of memory is set beside the scenario, in t
   // A verified fix is applied with one click.
   const before = await link(page);
   await part(page, 'oom-helps').getByRole('button', { name: /Micro-batch of 1/ }).click();
-  await until(async () => (await link(page)) !== before);
+  assert.ok(await until(async () => (await link(page)) !== before), 'the fix changes nothing');
   assert.doesNotMatch(await link(page), /&b=4(&|$)/);
   await page.keyboard.press('Escape');
   noConsoleErrors(page);
@@ -211,7 +211,7 @@ test('a model’s files are read together: what they hold beside what is counted
   await axe(page);
   await part(page, 'paste-use').click();
   await page.getByRole('dialog').waitFor({ state: 'hidden' });
-  await until(async () => (await answer(page)).headline.includes('Qwen2'));
+  assert.ok(await until(async () => (await answer(page)).headline.includes('Qwen2')), 'the files are not used');
   // A file that ends too soon is refused by a sentence.
   await part(page, 'paste').click();
   await file.setInputFiles({ name: 'cut.gguf', mimeType: 'application/octet-stream', buffer: readFileSync(path.join(folder, 'qwen3.gguf')).subarray(0, 200) });
