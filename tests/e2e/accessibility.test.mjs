@@ -419,7 +419,9 @@ for (const colorScheme of ['light', 'dark']) {
     // Layers are outlined, and each has its own visible pattern.
     const layers = await style('.chart-curve .chart-area', 'stroke');
     assert.ok(layers.length >= 8 && layers.every(([stroke]) => stroke === system.CanvasText), layers.join(' '));
-    for (const [stroke, opacity] of await style('.chart-curve .chart-marks', 'stroke', 'strokeOpacity')) {
+    const marks = await style('.chart-curve .chart-marks', 'stroke', 'strokeOpacity');
+    assert.ok(marks.length > 0, 'no layer has a pattern');
+    for (const [stroke, opacity] of marks) {
       assert.ok(contrast(stroke, system.Canvas) >= 3 && Number(opacity) === 1, `${stroke} at ${opacity}`);
     }
     const drawn = await page.locator('#plot-seq .chart-marks').evaluateAll((list) => list.map((element) => element.getAttribute('d')));
@@ -429,7 +431,9 @@ for (const colorScheme of ['light', 'dark']) {
       const strokes = await style(line, 'stroke');
       assert.ok(strokes.length > 0 && strokes.every(([stroke]) => contrast(stroke, system.Canvas) >= 3), `${line}: ${strokes}`);
     }
-    for (const [fill] of await style('.chart-curve text', 'fill')) assert.ok(contrast(fill, system.Canvas) >= 4.5, fill);
+    const fills = await style('.chart-curve text', 'fill');
+    assert.ok(fills.length > 0, 'a chart has no text');
+    for (const [fill] of fills) assert.ok(contrast(fill, system.Canvas) >= 4.5, fill);
 
     // The verdict has a readable text and a mark.
     const [[ink, ground]] = await style('[data-testid=verdict] h1', 'color', 'backgroundColor');
