@@ -64,10 +64,13 @@ fn expressed() -> Vec<Value> {
 /// is tight.
 #[test]
 fn casts_operator_by_operator_take_what_pytorch_measured() {
+    let mut compared = 0;
     for row in expressed().iter().filter(|row| row["flags"]["compile"] != true) {
         let [allocated, reserved] = errors(row);
         assert!(allocated <= 0.001 && reserved <= 0.05, "{}: {allocated} {reserved}", row["id"]);
+        compared += 1;
     }
+    assert!(compared > 0, "no row without a compiler is expressed");
 }
 
 /// Compiled blocks save the sources of casts in place of the casts, and never write gradients that

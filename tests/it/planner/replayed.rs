@@ -24,6 +24,7 @@ fn with_batch(job: &Job, batch: u64) -> Job {
 /// runs.
 #[test]
 fn what_is_offered_runs() {
+    let mut offered = 0;
     for link in [
         "v2&m=smollm2-135m&n=1&gb=8",
         "v2&m=smollm2-360m&n=8&z=fsdp&rc=full&gb=64",
@@ -37,6 +38,8 @@ fn what_is_offered_runs() {
             assert_eq!(found.memory.fits, found.least.0 <= gib << 30, "{link} {gib}: {found:?}");
             assert_eq!(finds_room(&job.with_memory(found.least)), Ok(true), "{link} {gib}");
             assert!(found.least >= found.memory.allocated, "{link} {gib}");
+            let offers = [found.longest_seq.is_some(), found.largest_batch.is_some(), found.runnable.is_some()];
+            offered += offers.into_iter().filter(|offer| *offer).count();
             if let Some(tokens) = found.longest_seq {
                 assert_eq!(finds_room(&job.with_seq_length(tokens)), Ok(true), "{link} {gib}: {tokens} tokens");
             }
@@ -48,6 +51,7 @@ fn what_is_offered_runs() {
             }
         }
     }
+    assert!(offered > 0, "nothing is offered on any device");
 }
 
 /// Other answers assume a reserve for fragmentation. It can be too small: here the allocator needs
