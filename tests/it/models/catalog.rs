@@ -58,6 +58,7 @@ fn the_library_counts_every_row_that_has_a_file_alike() {
 #[test]
 fn no_model_plays_more_of_a_long_text_than_of_a_short_one() {
     let mut families = BTreeSet::new();
+    let mut compared = 0;
     for row in models().iter().filter(|row| families.insert(row.config.family.model_type())) {
         let played = |tokens: u64| {
             let Decoded { scenario, .. } = decode(&format!("v2&m={}&n=1&s={tokens}", row.id));
@@ -66,13 +67,11 @@ fn no_model_plays_more_of_a_long_text_than_of_a_short_one() {
             sequence(&job).map(|sequence| sequence.build.len() + sequence.first_micro_batch.len())
         };
         // The last chunk of a text may be shorter than the others and is then played in addition.
-        assert!(
-            played(1_000_000) <= played(4096).map(|short| short + short / 10),
-            "{}: {:?}",
-            row.id,
-            [4096, 1_000_000].map(played)
-        );
+        let [short, long] = [4096, 1_000_000].map(played);
+        assert!(long <= short.map(|short| short + short / 10), "{}: {short:?} {long:?}", row.id);
+        compared += usize::from(short.is_some() && long.is_some());
     }
+    assert!(compared > 0, "no row plays both texts");
     assert!(families.len() > 40, "{}", families.len());
 }
 
