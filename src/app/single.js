@@ -1,7 +1,8 @@
 // Starts the page that is a single file: it contains the program and its bindings as text, from
 // which workers are made, too.
 
-/** The bytes that an element's text packs, in basE91: two letters hold 13 bits, or 14 where their value is small. */
+/** The bytes that an element's text packs, in basE91: two letters hold 13 bits, or 14 where
+ * their value is small. */
 const unpack = async (text) => {
   const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&()*+,./:;-=\\?@[]^_`{|}~'";
   const digits = new Uint8Array(128);

@@ -1,8 +1,9 @@
-// Keeps one build of the page for visits without a network. `cargo xtask build` writes the first two lines: the build, and each of its
-// files with its SHA-256.
+// Keeps one build of the page for visits without a network. `cargo xtask build` writes the first
+// two lines: the build, and each of its files with its SHA-256.
 //
-// A page always gets index and files of one build: the index comes from this build's cache and every other file is named after its
-// content. A newer build waits until all pages are closed or somebody presses the button of its notice.
+// A page always gets index and files of one build: the index comes from this build's cache and
+// every other file is named after its content. A newer build waits until all pages are closed or
+// somebody presses the button of its notice.
 const BUILD = "";
 const FILES = {};
 

@@ -41,15 +41,16 @@ pub enum Effect {
     Switch(FieldId),
     /// The flag, or its value `true`, switches the input off.
     SwitchOff(FieldId),
-    /// Code of the format reads it. An error is the rest of a sentence that begins with the flag: `takes a whole number`.
+    /// Code of the format reads it. An error is the rest of a sentence that begins with the flag:
+    /// `takes a whole number`.
     By(fn(&mut Reading<'_>, &Given) -> Result<(), String>),
     /// It is interpreted together with others after all are read, by
     /// [`FormatSpec::end`](super::FormatSpec::end), which also reports it.
     Together,
     /// It changes neither memory nor time.
     NoEffect,
-    /// It changes memory or time in a way that is not modelled, unless its value is one of those listed or switches it off. The sentence says
-    /// what it changes.
+    /// It changes memory or time in a way that is not modelled, unless its value is one of those
+    /// listed or switches it off. The sentence says what it changes.
     NotModelled(&'static [&'static str], &'static str),
 }
 

@@ -1,4 +1,5 @@
-//! Commands and files that people start runs and servers with: read into a scenario, and written from one.
+//! Commands and files that people start runs and servers with: read into a scenario, and written
+//! from one.
 //!
 //! A text is read in three steps. A *notation* ([`notation`]) reads names and values, with their
 //! places, from shell, YAML, TOML, JSON or Python. A *format* ([`formats`], one file each)

@@ -28,7 +28,8 @@ export const CHANGES = [
   ['u', ['gb', 'gib', 'gb', 'gib', 'gb']],
 ];
 
-/** Runs in the page: makes one change and returns how long it took, or nothing where the change had no effect. */
+/** Runs in the page: makes one change and returns how long it took, or nothing where the change
+ * had no effect. */
 export function measure({ key, value }) {
   const element = document.getElementById(`f-${key}`) ?? document.querySelector(`[data-testid="unit-${value === 'gb' ? 'GB' : 'GiB'}"]`);
   const watched = {

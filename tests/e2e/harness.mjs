@@ -174,12 +174,14 @@ export async function bytesLoaded(page) {
   return sizes.reduce((sum, size) => sum + size.responseBodySize, 0);
 }
 
-/** Fails when the page logged an error or threw one. Warnings pass: Chromium warns about unused preloads. */
+/** Fails when the page logged an error or threw one. Warnings pass: Chromium warns about unused
+ * preloads. */
 export function noConsoleErrors(page) {
   assert.deepEqual(records.get(page).errors, []);
 }
 
-/** Fails when the page asked another server for anything, or its own for anything outside its folder. */
+/** Fails when the page asked another server for anything, or its own for anything outside its
+ * folder. */
 export async function noForeignRequests(page) {
   const home = await pageUrl();
   const foreign = requestsOf(page).filter(isRemote).map((request) => request.url()).filter((url) => !url.startsWith(home));
@@ -190,7 +192,8 @@ function isRemote(request) {
   return !/^(data|blob):/.test(request.url());
 }
 
-/** Fails when axe finds a violation of WCAG 2.2 A or AA in the page's present state, and says which and where. */
+/** Fails when axe finds a violation of WCAG 2.2 A or AA in the page's present state, and says
+ * which and where. */
 export async function axe(page) {
   const file = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
   // Not addScriptTag: the page's content security policy forbids inline scripts.

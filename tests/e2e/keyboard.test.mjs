@@ -1,4 +1,5 @@
-// Walkthroughs with keys alone: no pointer is used, and at every stop of the Tab key the focus is in sight.
+// Walkthroughs with keys alone: no pointer is used, and at every stop of the Tab key the focus is
+// in sight.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -55,7 +55,8 @@ export async function openByKeys(fragment, options = {}) {
 /** Fails when anything but keys was used. */
 export const onlyKeys = async (page) => assert.deepEqual(await page.evaluate(() => globalThis.pointed), []);
 
-/** Goes to an element with Tab or Shift+Tab, whichever leads there, and fails where a stop on the way is not in sight. */
+/** Goes to an element with Tab or Shift+Tab, whichever leads there, and fails where a stop on
+ * the way is not in sight. */
 export async function go(page, locator) {
   const target = locator.first();
   await target.waitFor();

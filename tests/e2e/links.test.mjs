@@ -23,7 +23,8 @@ const countWrites = (page) =>
   });
 const writes = (page) => page.evaluate(() => globalThis.written);
 
-/** The page has no answer: its card names these fields, no figure stands anywhere, and the command agrees. */
+/** The page has no answer: its card names these fields, no figure stands anywhere, and the
+ * command agrees. */
 async function refused(page, keys) {
   const card = part(page, 'verdict');
   await part(page, 'refused').waitFor();

@@ -97,7 +97,8 @@ test('closed it asks for nothing; open it says what it does', async () => {
   noConsoleErrors(page);
 });
 
-// Published trainings as they ran, without a reserve for fragmentation: name, link, seconds that the search may take.
+// Published trainings as they ran, without a reserve for fragmentation: name, link, seconds that
+// the search may take.
 const PUBLISHED = [
   ['GPT-3 175B on 512 A100', `${GPT3}&tp=8&pp=8&vp=3&rc=selective&sp=true&z=none`, 1],
   ['MT-NLG 530B on 2240 A100', 'v1&m=mt-nlg-530b&gpu=a100-80&n=2240&ker=megatron&s=2048&gb=2240&b=1&tp=8&pp=35&vp=3&rc=selective&sp=true&z=none&fc=1&fr=0', 1],

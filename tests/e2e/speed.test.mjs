@@ -1,4 +1,5 @@
-// From a change of any input to the new answer on the screen: ledger, both curves, and the frame after them.
+// From a change of any input to the new answer on the screen: ledger, both curves, and the frame
+// after them.
 //
 // Measured in the page: from just before the event is dispatched until the document holds the
 // results of the change, and then until the browser has painted it (the next animation frame, and a

@@ -163,7 +163,8 @@ export async function moved(page, move) {
   await page.evaluate(() => globalThis.heard);
 }
 
-/** Changes the fragment as a paste into the address bar does, and waits until the page has read it. */
+/** Changes the fragment as a paste into the address bar does, and waits until the page has read
+ * it. */
 export async function paste(page, fragment) {
   await moved(page, () =>
     page.evaluate((text) => {
@@ -196,7 +197,8 @@ export async function unroll(page, kind) {
   if ((await button.count()) > 0 && (await button.getAttribute('aria-expanded')) === 'false') await button.click();
 }
 
-/** Runs the command line of the same build: exit code, output, and the answer as JSON where there is one. */
+/** Runs the command line of the same build: exit code, output, and the answer as JSON where
+ * there is one. */
 export function command(fragment, ...options) {
   const target = process.env.CARGO_TARGET_DIR ?? path.resolve(HERE, '../../target');
   const program = ['debug', 'release'].map((profile) => path.join(target, profile, 'headroom')).find(existsSync);
@@ -256,7 +258,8 @@ export async function allFetched(page) {
   await page.evaluate((y) => scrollTo({ top: y, behavior: 'instant' }), top);
 }
 
-/** The column of one method in the panel of methods: `division`, `runnable`, `why`, `weights` and so on -> text. */
+/** The column of one method in the panel of methods: `division`, `runnable`, `why`, `weights`
+ * and so on -> text. */
 export async function methodColumn(page, title) {
   const panel = await fetched(page, 'methods');
   const heads = (await panel.locator('table').first().locator('thead th').allTextContents()).map(plain);

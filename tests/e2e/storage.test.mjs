@@ -209,7 +209,8 @@ test('what cannot be read is set aside, not deleted; the rest is there', async (
     const kept = key === undefined ? await page.evaluate((first) => localStorage.getItem(first), `${PREFIX}${name}`) : aside[key];
     assert.ok(kept === text, `${name} is lost`);
   }
-  // A record of a newer version stays where that version finds it; other pages' values stay untouched.
+  // A record of a newer version stays where that version finds it; other pages' values stay
+  // untouched.
   assert.equal(await page.evaluate((key) => localStorage.getItem(key), `${PREFIX}newer`), newer);
   assert.equal(await page.evaluate(() => localStorage.getItem('somebody:else')), '{');
   await row(page, 'Good').getByRole('button', { name: 'Good', exact: true }).click();

@@ -140,7 +140,8 @@ const listening = (page) =>
   });
 const heard = (page) => page.evaluate(() => [globalThis.sounds.length, globalThis.contexts.filter((context) => context.state !== 'closed').length]);
 
-/** The pitch in each of `count` equal stretches of a sound, Hz, by counting how often it rises through zero. */
+/** The pitch in each of `count` equal stretches of a sound, Hz, by counting how often it rises
+ * through zero. */
 function pitches({ rate, samples }, count) {
   const length = Math.floor(samples.length / count);
   return Array.from({ length: count }, (_, part) => {

@@ -137,7 +137,8 @@ test('walkthrough 2: the story of the first document, from 924 GPUs to 8', async
   await choose(page, 'att', 'standard');
   assert.match(await why(), /15 does not divide 128: one rank would hold 9 sequences and need 41\.[34] GB of 40\.0 GB/);
   await choose(page, 'rc', 'none');
-  // One sequence's activations are 87.0 GB by the document's formula; with its states at ZeRO-3 on 128 ranks that makes 87.8 GB.
+  // One sequence's activations are 87.0 GB by the document's formula; with its states at ZeRO-3 on
+  // 128 ranks that makes 87.8 GB.
   assert.match(await why(), /At most 128 ranks can share 128 sequences in whole micro-batches; even then one holds 1 sequence and needs 87\.8 GB/);
   noConsoleErrors(page);
 });
@@ -154,8 +155,9 @@ test('walkthrough 3: why is it so big?', async () => {
   // Opens one item after the other to find the tensors with the scores.
   for (let index = 0; index < names.length; index += 1) await items.nth(index).locator('.ledger__toggle').click();
   const tensors = await ledger.locator('tr.ledger__tensor').evaluateAll((rows) => rows.map((row) => row.textContent));
-  // The guide's figure: 2·32·128·4096²·2 bytes = 274.9 GB = 256.0 GiB a block, two squares of bf16 for every head. Here they are two
-  // tensors, the probabilities before and after dropout, 128 GiB each in each of 32 blocks. The guide leaves out dropout's own mask.
+  // The guide's figure: 2·32·128·4096²·2 bytes = 274.9 GB = 256.0 GiB a block, two squares of bf16
+  // for every head. Here they are two tensors, the probabilities before and after dropout, 128 GiB
+  // each in each of 32 blocks. The guide leaves out dropout's own mask.
   const squares = tensors.map(plain).filter((text) => /seq_length 4096, context_length 4096\]/.test(text));
   assert.equal(squares.filter((text) => /4096\.0 GiB.* 32 × bf16 \[micro_batch_size 128, num_attention_heads 32,/.test(text)).length, 2, squares.join(' | '));
   assert.equal(squares.filter((text) => /2048\.0 GiB.* 32 × mask/.test(text)).length, 1);
@@ -175,13 +177,16 @@ test('walkthrough 4: an engineer fine-tunes Llama 3 70B', async () => {
   assert.match(await textOf(part(page, 'facts')), /70 553 706 496/);
   const json = await sameAsCommand(page);
   assert.equal(json.parameters, 70_553_706_496);
-  // 16 bytes per parameter are 1128.9 GB on 16 GPUs: 65.7 GiB each. Gathered blocks and shares rounded up add less than 1 %.
-  // At the peak not all gradients live, so the ledger's three kinds hold at most that.
+  // 16 bytes per parameter are 1128.9 GB on 16 GPUs: 65.7 GiB each. Gathered blocks and shares
+  // rounded up add less than 1 %. At the peak not all gradients live, so the ledger's three kinds
+  // hold at most that.
   const states = bytesOf(json, 'Weights') + bytesOf(json, 'Gradients') + bytesOf(json, 'Optimizer states');
   assert.ok(states <= 1.01 * (16 * 70_553_706_496) / 16 && states > 0.9 * (14 * 70_553_706_496) / 16, `${states / GIB} GiB`);
-  // Checkpoints: 80 block inputs of 8192 × 8192 × 2 bytes, the guide's 10.0 GiB; at the peak backward has given back the last one.
+  // Checkpoints: 80 block inputs of 8192 × 8192 × 2 bytes, the guide's 10.0 GiB; at the peak
+  // backward has given back the last one.
   assert.equal(bytesOf(json, 'Activations', 'Block input'), (79 / 80) * 10 * GIB);
-  // 16 is too few, as the guide says. It recommends 24 or 32; here it is 32, because 24 ranks do not share 128 sequences evenly.
+  // 16 is too few, as the guide says. It recommends 24 or 32; here it is 32, because 24 ranks do
+  // not share 128 sequences evenly.
   assert.equal(json.verdict, 'does_not_fit');
   assert.equal(json.gpus.runnable, 32);
   assert.ok(json.gpus.arithmetic > 16);
@@ -277,7 +282,8 @@ test('walkthrough 7: does 8B fit my 24 GB card?', async () => {
   await type(page, 'seqs', '1');
   await type(page, 'ctx', '8k');
   const json = await sameAsCommand(page);
-  // The guide's 15.0 GiB are 14.96; the page may print 14.9, because printed parts must add up to the printed total.
+  // The guide's 15.0 GiB are 14.96; the page may print 14.9, because printed parts must add up to
+  // the printed total.
   assert.equal(bytesOf(json, 'Weights'), 2 * 8_030_261_248);
   assert.equal(bytesOf(json, 'KV cache'), GIB);
   assert.match((await answer(page)).headline, /^Fits/);
@@ -357,7 +363,8 @@ test('walkthrough 9: a link that a chat program has damaged', async () => {
   await paste(page, good.slice(0, -4));
   assert.match(await textOf(part(page, 'notices')), /changed by hand or cut off/);
   assert.match((await answer(page)).headline, /Llama 3 70B on 64 ×/);
-  // Where nothing is left, the page that was open stays as it is; a fresh page shows the default scenario.
+  // Where nothing is left, the page that was open stays as it is; a fresh page shows the default
+  // scenario.
   const before = await answer(page);
   await paste(page, good.slice(0, 6));
   assert.match(await textOf(part(page, 'notices')), /Nothing of this link can be read.*The page stays as it was/);

@@ -1,4 +1,5 @@
-//! The house rules of the design: who may import whom, and where the browser and the chart library are known.
+//! The house rules of the design: who may import whom, and where the browser and the chart library
+//! are known.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,7 +94,8 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Each source file of the library and its programs, relative to the root with forward slashes, and its code without comments.
+/// Each source file of the library and its programs, relative to the root with forward slashes, and
+/// its code without comments.
 fn sources() -> Vec<(String, String)> {
     sources_in("src")
 }
@@ -348,7 +350,8 @@ fn families() -> (&'static str, BTreeSet<String>) {
     (FOLDER, names.collect())
 }
 
-/// A family is described in its own file: nothing else of the program asks which family a model is of.
+/// A family is described in its own file: nothing else of the program asks which family a model is
+/// of.
 #[test]
 fn a_family_is_named_in_its_own_file_alone() {
     let (folder, names) = families();

@@ -39,7 +39,8 @@ fn the_tensor_of_a_real_run_is_named_with_its_moment() {
     let found = of("truth_cuda_43", TRUTH_43);
     assert_eq!(found.doubts, []);
     let first = found.asked_for.tensors().first().expect("a tensor");
-    // The run ended in forward, where the loss takes the logarithm of the logits in fp32: `log_softmax` of [4 × 2048, 128256].
+    // The run ended in forward, where the loss takes the logarithm of the logits in fp32:
+    // `log_softmax` of [4 × 2048, 128256].
     assert_eq!(first.to_string(), "3.91 GiB = fp32 log-probabilities [4 × 2048 × 128\u{202f}256]");
     assert_eq!(first.moment.map(|moment| moment.name), Some("when the loss is computed"));
     // The message states 17.15 GiB as allocated; the estimate at that moment agrees to the printed
@@ -55,7 +56,8 @@ fn the_tensor_of_a_real_run_is_named_with_its_moment() {
 fn the_first_step_of_the_optimizer_is_told_from_others() {
     let found = of("truth_cuda_45", TRUTH_45);
     assert_eq!(found.doubts, []);
-    // The run ended in the optimizer's first step, which makes its states: weights of 4096 × 4096 in fp32.
+    // The run ended in the optimizer's first step, which makes its states: weights of 4096 × 4096
+    // in fp32.
     let first = found.asked_for.tensors().first().expect("a tensor");
     let moment = first.moment.expect("a moment");
     assert!(moment.in_first_step && moment.name == "when the optimizer steps", "{first}");
@@ -132,7 +134,8 @@ fn what_does_not_fit_anyway_is_said_although_the_message_blames_gaps() {
 
 #[test]
 fn the_issues_example_is_read_as_it_says() {
-    // LLaMA-Factory issue 4253: 3.90 GiB are the logits of 4 × 1023 tokens, which agree with no tensor of 4 × 1024.
+    // LLaMA-Factory issue 4253: 3.90 GiB are the logits of 4 × 1023 tokens, which agree with no
+    // tensor of 4 × 1024.
     let link = "v1&do=tune&m=gemma-7b&n=1&gb=4&b=4&s=1024&ft=lora&ker=eager";
     let names = |amount: &str| {
         let text = format!("CUDA out of memory. Tried to allocate {amount}. GPU 0 has a total capacity of 79.65 GiB");

@@ -310,7 +310,8 @@ proptest! {
 }
 
 prop_compose! {
-    /// Links of models whose layers are not all alike: every kind of state, shared keys, layers of one half alone.
+    /// Links of models whose layers are not all alike: every kind of state, shared keys, layers of
+    /// one half alone.
     fn unlike()(
         kind in 0..9_usize, sets in (0..4_usize, 0..4_usize, 0..3_usize, 0..3_usize), t in 0_u32..4, p in 0_u32..2,
         sizes in (1_u64..40, 1_u64..5, 1_u64..9, 0_u64..6), rest in (0..5_usize, 0..4_usize, any::<bool>(), any::<bool>()),
@@ -352,7 +353,8 @@ proptest! {
 /// scores in memory.
 const DOCUMENT: &str = "v1&m=ju-7b&s=4096&gb=128&b=empty&gpu=a100-40&ker=korthikanti&att=standard&rc=none&n=1&z=none";
 
-/// Walkthrough 3: why is it so big? `2·n_head·B·s²·2 = 274.9 GB (256.0 GiB)` per block, grown by the square of the length.
+/// Walkthrough 3: why is it so big? `2·n_head·B·s²·2 = 274.9 GB (256.0 GiB)` per block, grown by
+/// the square of the length.
 #[test]
 fn scores_explain_themselves() {
     let job = job_of(DOCUMENT);

@@ -1,4 +1,5 @@
-//! The integration tests as one program, which links once: a module for each subject, grouped as the rooms of `src`.
+//! The integration tests as one program, which links once: a module for each subject, grouped as
+//! the rooms of `src`.
 //!
 //! `cargo test --test it architecture` runs only the house rules; any other module's or test's name
 //! works the same way.

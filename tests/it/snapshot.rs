@@ -1,4 +1,5 @@
-//! Memory snapshots of PyTorch 2.15, from a pretended H100, and of PyTorch 2.11 from a real one: see `data/cuda/README.md`.
+//! Memory snapshots of PyTorch 2.15, from a pretended H100, and of PyTorch 2.11 from a real one:
+//! see `data/cuda/README.md`.
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a failed expectation is a failed test")]
 
 use std::fs;
@@ -12,7 +13,8 @@ use headroom::scenario::codec::decode;
 use headroom::units::Bytes;
 use miniz_oxide::inflate::decompress_to_vec_zlib;
 
-/// `torch.cuda.max_memory_allocated()` and `max_memory_reserved()` of the run that wrote both snapshots.
+/// `torch.cuda.max_memory_allocated()` and `max_memory_reserved()` of the run that wrote both
+/// snapshots.
 const ALLOCATED: u64 = 18_112_361_984;
 const RESERVED: u64 = 21_726_494_720;
 

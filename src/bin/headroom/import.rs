@@ -30,7 +30,8 @@ enum Outcome {
     Off,
 }
 
-/// The table of the given files and folders; `counts` is a file of exact counts, lines of JSON with `file` and `text`.
+/// The table of the given files and folders; `counts` is a file of exact counts, lines of JSON with
+/// `file` and `text`.
 pub fn run(paths: &[String], counts: Option<&str>) -> Result<String, String> {
     if paths.is_empty() {
         return Err("name at least one config.json, or a folder of such files".to_owned());

@@ -1,7 +1,8 @@
 //! axolotl: its YAML, and `axolotl train FILE --key value` with that file.
 //!
-//! Read in axolotl 0.19.0: `utils/schemas/*.py` (keys and defaults), `loaders/model.py` (formats of weights), `core/builders/*.py` and
-//! `core/trainers/base.py` (packing), `utils/__init__.py` (the allocator's setting).
+//! Read in axolotl 0.19.0: `utils/schemas/*.py` (keys and defaults), `loaders/model.py` (formats of
+//! weights), `core/builders/*.py` and `core/trainers/base.py` (packing), `utils/__init__.py` (the
+//! allocator's setting).
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::axolotl_flags::{NOT_MODELLED, QUIET};

@@ -1,5 +1,5 @@
-//! Hugging Face's Trainer: scripts such as `run_clm.py` with its arguments, the arguments in JSON or YAML, and `TrainingArguments(…)` in
-//! Python.
+//! Hugging Face's Trainer: scripts such as `run_clm.py` with its arguments, the arguments in JSON
+//! or YAML, and `TrainingArguments(…)` in Python.
 
 use super::{FormatSpec, Role};
 use crate::launch::report::Way;
@@ -24,7 +24,8 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 };
 
 const HABITS: Habits = Habits {
-    // transformers 5 loads weights in the format of the file (`dtype="auto"`): 16 bits in nearly all of them.
+    // transformers 5 loads weights in the format of the file (`dtype="auto"`): 16 bits in nearly
+    // all of them.
     weights: |reading| match reading.stated(&["dtype", "torch_dtype"]).map(trainer::dtype).as_deref() {
         Some("float32") => Weights::Full,
         _ => Weights::Short,

@@ -109,7 +109,8 @@ fn types(reading: &mut Reading<'_>, given: &Given, name: &GgufName, has_default:
     }
 }
 
-/// The part of a name that the catalog knows: files of some publishers begin with the owner and an underscore.
+/// The part of a name that the catalog knows: files of some publishers begin with the owner and an
+/// underscore.
 fn called(name: &str) -> &str {
     let behind = name.rsplit('/').next().unwrap_or(name).split_once('_').map(|(_, behind)| behind);
     behind.filter(|behind| model_names::row_called(name).is_none() && model_names::row_called(behind).is_some()).unwrap_or(name)
@@ -158,7 +159,8 @@ fn tests(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// `-c` is the context of all slots together: each of `-np` slots has its part, unless they share one cache.
+/// `-c` is the context of all slots together: each of `-np` slots has its part, unless they share
+/// one cache.
 fn context(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let names = ["c", "ctx-size"];
     let slots = reading.stated(&["np", "parallel"]).filter(|given| !given.is_unknown() && given.text() != "-1").cloned();

@@ -1,6 +1,7 @@
 //! ms-swift under Megatron-Core: `megatron sft`, `megatron pt`, `megatron rlhf`.
 //!
-//! Read in ms-swift 4.6.0: `swift/megatron/arguments/*.py`, `swift/arguments/base_args/*.py`, `swift/cli/main.py`.
+//! Read in ms-swift 4.6.0: `swift/megatron/arguments/*.py`, `swift/arguments/base_args/*.py`,
+//! `swift/cli/main.py`.
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::{count, is_on, says, whole, word};

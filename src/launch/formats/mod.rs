@@ -23,7 +23,8 @@ pub struct FormatSpec {
     pub version: &'static str,
     /// The address of the definitions of its arguments.
     pub source: &'static str,
-    /// Its place in lists, counted from 0; no two formats have the same. Texts are tried in this order.
+    /// Its place in lists, counted from 0; no two formats have the same. Texts are tried in this
+    /// order.
     pub place: usize,
     /// Its part in starting a run: a text by itself, or a file that another refers to.
     pub role: Role,

@@ -24,7 +24,8 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 };
 
 const HABITS: Habits = Habits {
-    // `_init_mixed_precision` (`base_args/model_args.py`): weights in fp32 are trained under fp16's autocast.
+    // `_init_mixed_precision` (`base_args/model_args.py`): weights in fp32 are trained under fp16's
+    // autocast.
     weights: |reading| if dtype(reading) == "float32" { Weights::Full } else { Weights::Short },
     mixed: |reading| if matches!(dtype(reading).as_str(), "float32" | "float16") { Mixed::Fp16 } else { Mixed::Bf16 },
     // Gradient accumulation makes up at least 16 sequences a step

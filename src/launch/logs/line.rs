@@ -14,7 +14,8 @@ pub struct LineSpec {
     pub figure: Figure,
     /// The bytes of its unit; 0 for a count.
     pub unit: u64,
-    /// True if the number is added to the one that the table's line before found in the same line of the log.
+    /// True if the number is added to the one that the table's line before found in the same line
+    /// of the log.
     pub adds: bool,
 }
 

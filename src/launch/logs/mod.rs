@@ -106,11 +106,12 @@ pub struct Log {
 /// The longest line that is read, bytes; longer ones are skipped.
 const LONGEST_LINE: usize = 4_000;
 
-/// Reads the figures of a log: those of the program that has most of them. `None` where no program has any.
+/// Reads the figures of a log: those of the program that has most of them. `None` where no program
+/// has any.
 ///
 /// ```
-/// use headroom::launch::logs::{Figure, read};
-/// let log = read("INFO 11-06 10:51:48 [kv_cache_utils.py:1229] GPU KV cache size: 75,840 tokens").expect("a log");
+/// use headroom::launch::logs::{Figure, read}; let log = read("INFO 11-06 10:51:48
+/// [kv_cache_utils.py:1229] GPU KV cache size: 75,840 tokens").expect("a log");
 /// assert_eq!((log.engine, log.printed[0].figure), ("vllm", Figure::CacheTokens));
 /// ```
 pub fn read(text: &str) -> Option<Log> {

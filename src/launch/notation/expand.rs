@@ -1,4 +1,5 @@
-//! Variables of shell scripts: `$NAME`, `${NAME:-default}`, `${LIST[@]}`, `$((3 * N))` and `$(expr 3 \* $N)`.
+//! Variables of shell scripts: `$NAME`, `${NAME:-default}`, `${LIST[@]}`, `$((3 * N))` and `$(expr
+//! 3 \* $N)`.
 
 use super::shell::{Variable, Variables};
 

@@ -11,7 +11,8 @@ use super::{Command, Given, Stated, Word};
 pub struct Invocation {
     /// The launcher that starts the processes, if there is one, with its flags.
     pub launcher: Option<Launcher>,
-    /// The program, script or module, without folders before it: `vllm`, `pretrain_gpt.py`, `torchtitan.train`.
+    /// The program, script or module, without folders before it: `vllm`, `pretrain_gpt.py`,
+    /// `torchtitan.train`.
     pub program: String,
     /// The words after the program.
     pub arguments: Vec<Word>,

@@ -30,7 +30,8 @@ pub struct Place {
 /// All settings of a text, in any notation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stated {
-    /// Flags and keys with their values, in the order of the text. Keys inside others are joined by dots.
+    /// Flags and keys with their values, in the order of the text. Keys inside others are joined by
+    /// dots.
     pub given: Vec<Given>,
     /// Environment variables that the command or earlier lines set, such as `CUDA_VISIBLE_DEVICES`.
     pub environment: Vec<Given>,

@@ -14,7 +14,8 @@ pub const SEVEN: [&str; 7] = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj
 /// Words for every linear layer: peft's, LLaMA-Factory's, and those of ms-swift before version 3.
 const EVERY: [&str; 4] = ["all-linear", "all", "ALL", "all_linear"];
 
-/// Further arguments of `LoraConfig`: those that change neither memory nor time, and those that do and are not modelled.
+/// Further arguments of `LoraConfig`: those that change neither memory nor time, and those that do
+/// and are not modelled.
 pub const FURTHER: &[Flag] = &[
     Flag::no_effect(&["task_type", "lora_task_type", "use_rslora", "fan_in_fan_out", "inference_mode", "revision"]),
     Flag::no_effect(&[

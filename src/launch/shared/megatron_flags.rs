@@ -1,7 +1,9 @@
-//! Arguments of Megatron-Core that Megatron-LM and ms-swift share: layout, recomputation, formats, kernels, experts.
+//! Arguments of Megatron-Core that Megatron-LM and ms-swift share: layout, recomputation, formats,
+//! kernels, experts.
 //!
-//! Read in megatron-core 0.19.2 (`megatron/training/arguments.py`, `TransformerConfig`, `ModelParallelConfig`, `OptimizerConfig`) and
-//! ms-swift 4.6.0 (`megatron/arguments/megatron_args.py`). ms-swift writes `_` for `-`.
+//! Read in megatron-core 0.19.2 (`megatron/training/arguments.py`, `TransformerConfig`,
+//! `ModelParallelConfig`, `OptimizerConfig`) and ms-swift 4.6.0
+//! (`megatron/arguments/megatron_args.py`). ms-swift writes `_` for `-`.
 
 use crate::launch::{Flag, Given, Reading, Takes};
 use crate::scenario::{FieldId, Value};

@@ -1,6 +1,7 @@
 //! Reads and writes a model's sizes as Megatron-LM's arguments.
 //!
-//! Read in megatron-core 0.19.2: `megatron/training/arguments.py` (`validate_args`, `core_transformer_config_from_args`).
+//! Read in megatron-core 0.19.2: `megatron/training/arguments.py` (`validate_args`,
+//! `core_transformer_config_from_args`).
 
 use super::{count, says};
 use crate::config::{LayerSet, ModelConfig};

@@ -87,7 +87,8 @@ pub const fn precision(weights: Weights, mixed: Mixed, shares: Shares, full: boo
 /// adapters is known.
 ///
 /// # Errors
-/// [`LaunchError`] where a value is not one that its flag takes, or a file beside the text is broken.
+/// [`LaunchError`] where a value is not one that its flag takes, or a file beside the text is
+/// broken.
 pub fn settle(reading: &mut Reading<'_>, habits: &Habits, gpus: Option<u64>) -> Result<(), LaunchError> {
     reading.allocator();
     let before = reading.scenario.get(FieldId::Gpus);

@@ -1,6 +1,7 @@
 //! Arguments of ms-swift's Transformers side that set no input.
 //!
-//! Read in ms-swift 4.6.0 (`arguments/`, `trainers/arguments.py`, `rlhf_trainers/args_mixin.py`), with names of versions 2 and 3.
+//! Read in ms-swift 4.6.0 (`arguments/`, `trainers/arguments.py`, `rlhf_trainers/args_mixin.py`),
+//! with names of versions 2 and 3.
 
 use super::super::{Flag, Takes};
 

@@ -1,6 +1,7 @@
 //! The arguments of Hugging Face's Trainer, which TRL, ms-swift, LLaMA-Factory and others pass on.
 //!
-//! Read in transformers 5.24.0 (`training_args.py`, `training_args_seq2seq.py`), with names that earlier versions had.
+//! Read in transformers 5.24.0 (`training_args.py`, `training_args_seq2seq.py`), with names that
+//! earlier versions had.
 
 use super::super::{Effect, Flag, Given, Reading, Takes};
 use crate::scenario::{FieldId, Value};

@@ -106,7 +106,8 @@ const SPELLED: [(&str, &str); 8] = [
 ];
 
 impl GgufName {
-    /// Reads a file's or repository's name: `Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf`, `ggml-org/gemma-3-4b-it-GGUF:Q8_0`.
+    /// Reads a file's or repository's name: `Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf`,
+    /// `ggml-org/gemma-3-4b-it-GGUF:Q8_0`.
     pub fn of(name: &str) -> Self {
         let name = name.trim().rsplit('\\').next().unwrap_or(name);
         let (name, tag) = name.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')).map_or((name, None), |(a, b)| (a, Some(b)));

@@ -1,5 +1,5 @@
-//! Adapters under Megatron-Core, against rows of PyTorch's own allocator on a pretended GPU (`tests/data/cuda/megatron_lora.jsonl`) and
-//! against their own shapes.
+//! Adapters under Megatron-Core, against rows of PyTorch's own allocator on a pretended GPU
+//! (`tests/data/cuda/megatron_lora.jsonl`) and against their own shapes.
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use std::num::NonZeroU64;
@@ -26,7 +26,8 @@ fn lora(r: u64, target_modules: Targets, dropout: bool) -> Tuning {
     Tuning { r, target_modules, dropout, ..Tuning::FULL.with_adapters(BaseFormat::Weights) }
 }
 
-/// The row of that id as a job, with attention by a kernel that keeps its output as the projection reads it, or with `FlashAttention`'s.
+/// The row of that id as a job, with attention by a kernel that keeps its output as the projection
+/// reads it, or with `FlashAttention`'s.
 fn measured(id: &str, fused: bool) -> (Value, Job) {
     let rows = include_str!("../../data/cuda/megatron_lora.jsonl").lines();
     let mut rows = rows.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
@@ -120,7 +121,8 @@ fn of_label(ledger: &Ledger, label: &str) -> u64 {
     ledger.lines.iter().filter(|line| line.label == label).map(|line| line.bytes.0).sum()
 }
 
-/// Qwen3 8B: 36 blocks, width 4,096, 4,096 of queries and 2 × 1,024 of keys and values, feed-forward layers of 12,288.
+/// Qwen3 8B: 36 blocks, width 4,096, 4,096 of queries and 2 × 1,024 of keys and values,
+/// feed-forward layers of 12,288.
 #[test]
 fn each_matrix_is_whole_or_shared_as_its_layer_is() {
     let (h, joint, f, r) = (4096, 6144, 12_288, 16);

@@ -1,7 +1,8 @@
 //! The step played on the tape against PyTorch's CUDA kernels: every tensor in order, and the bytes
 //! requested at the peak.
 //!
-//! Sequences and rows were recorded with PyTorch 2.15 on a pretended H100, see `data/cuda/README.md`; nothing is fitted to them.
+//! Sequences and rows were recorded with PyTorch 2.15 on a pretended H100, see
+//! `data/cuda/README.md`; nothing is fitted to them.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a failed expectation is a failed test")]
 
 use crate::support;

@@ -1,5 +1,5 @@
-//! Evaluations between steps under Hugging Face's Trainer, against rows of PyTorch's own allocator on a pretended GPU
-//! (`tests/data/cuda/evaluation.jsonl`).
+//! Evaluations between steps under Hugging Face's Trainer, against rows of PyTorch's own allocator
+//! on a pretended GPU (`tests/data/cuda/evaluation.jsonl`).
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use headroom::config::{

@@ -1,4 +1,5 @@
-//! torchtitan's products in float8, against rows of PyTorch's own allocator on a pretended GPU (`tests/data/cuda/float8.jsonl`).
+//! torchtitan's products in float8, against rows of PyTorch's own allocator on a pretended GPU
+//! (`tests/data/cuda/float8.jsonl`).
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use headroom::config::{

@@ -1,5 +1,5 @@
-//! Steps under PyTorch's FSDP1, FSDP2, DDP and torchtitan, against rows of PyTorch's own allocator on a pretended GPU
-//! (`tests/data/cuda/frameworks.jsonl`).
+//! Steps under PyTorch's FSDP1, FSDP2, DDP and torchtitan, against rows of PyTorch's own allocator
+//! on a pretended GPU (`tests/data/cuda/frameworks.jsonl`).
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use std::num::NonZeroU64;
@@ -144,7 +144,8 @@ fn gradients_filled_with_zeros_live_on() {
     assert!(says(&of("3", true)).is_empty());
 }
 
-/// Without a wrapping policy, all weights are gathered at once, and all gradients wait for the end of backward.
+/// Without a wrapping policy, all weights are gathered at once, and all gradients wait for the end
+/// of backward.
 #[test]
 fn fsdp1_may_be_one_unit() {
     let one = |wraps: bool| {
@@ -205,7 +206,8 @@ fn torchtitan_takes_what_pytorch_measured() {
     });
 }
 
-/// torchtitan 0.1 copies keys and values for every head, keeps the last block gathered and rotates by one buffer.
+/// torchtitan 0.1 copies keys and values for every head, keeps the last block gathered and rotates
+/// by one buffer.
 #[test]
 fn torchtitan_of_2025_takes_what_pytorch_measured() {
     for id in ["50a9921734", "89650fb59c", "ec717c250a"] {
@@ -273,7 +275,8 @@ fn compiling_is_torchtitans_and_torchtunes() {
     }
 }
 
-/// Llama 3.1 8B: the second product of a block is the output projection, the fourth the feed-forward layer's up.
+/// Llama 3.1 8B: the second product of a block is the output projection, the fourth the
+/// feed-forward layer's up.
 #[test]
 fn torchtitan_recomputes_every_second_product() {
     let row = row("f4c00c6bf3");

@@ -258,7 +258,8 @@ fn an_image_of_llava_is_576_tokens_and_one_of_gemma_3_is_256() {
     assert_eq!(tokens(gemma), Some((256, [896, 896])));
 }
 
-/// One click leads from images that are refused to an answer: fewer where their tokens do not fit, or none.
+/// One click leads from images that are refused to an answer: fewer where their tokens do not fit,
+/// or none.
 #[test]
 fn refused_images_have_a_way_out() {
     let offered = |config: &Value, edit: &dyn Fn(&mut TrainingRun)| {

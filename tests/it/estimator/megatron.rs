@@ -102,7 +102,8 @@ fn blocks_recomputed_one_by_one_or_in_groups() {
     assert_eq!(inputs(groups(1)), 12);
     assert_eq!(inputs(groups(4)), 3);
     assert_eq!(inputs(groups(5)), 3);
-    // A block of this shape keeps 34 + 5·16·2048/1024 = 194 bytes per value of its input, 97 times the input.
+    // A block of this shape keeps 34 + 5·16·2048/1024 = 194 bytes per value of its input, 97 times
+    // the input.
     assert_eq!(inputs(RecomputeMethod::Block(2)), 2 + 10 * 97);
 }
 

@@ -14,7 +14,8 @@ use proptest::prelude::*;
 use support::layout;
 use support::random::{SHARDINGS, job};
 
-/// One row of every parameter with its states, in their widest formats: 4 bytes each of weight, master weight and two moments.
+/// One row of every parameter with its states, in their widest formats: 4 bytes each of weight,
+/// master weight and two moments.
 fn rows(ledger: &Ledger) -> Bytes {
     let parameters = ledger.lines.iter().filter(|line| line.kind == MemoryKind::Parameter).flat_map(|line| &line.tensors);
     let row = |tensor: &TensorLine| {
@@ -36,7 +37,8 @@ fn with_eager_kernels(job: &Job) -> Job {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Tensors add up to their line, lines to the total, kinds to the total; capacity, total and margin agree.
+    /// Tensors add up to their line, lines to the total, kinds to the total; capacity, total and
+    /// margin agree.
     #[test]
     fn the_ledger_adds_up(job in job()) {
         let estimate = estimate(&job);

@@ -195,8 +195,9 @@ fn what_learns_adds_its_own_products_alone() {
     }
 }
 
-/// PyTorch 2.15's FLOP counter on peft 0.21's adapters of rank 8 beside every matrix of a small Llama, eager attention, two texts of 64
-/// tokens: LoRA, DoRA, and DoRA with dropout, which multiplies with every frozen weight once more.
+/// PyTorch 2.15's FLOP counter on peft 0.21's adapters of rank 8 beside every matrix of a small
+/// Llama, eager attention, two texts of 64 tokens: LoRA, DoRA, and DoRA with dropout, which
+/// multiplies with every frozen weight once more.
 #[test]
 fn adapters_have_the_flops_that_pytorch_counts() {
     for (method, dropout, counted) in [

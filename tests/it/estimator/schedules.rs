@@ -87,7 +87,8 @@ proptest! {
     }
 }
 
-/// Huang et al. 2019 (section 2.3), Narayanan et al. 2021 (section 2.2), Qi et al. 2023 (section 2), DeepSeek-V3 (table 2).
+/// Huang et al. 2019 (section 2.3), Narayanan et al. 2021 (section 2.2), Qi et al. 2023 (section
+/// 2), DeepSeek-V3 (table 2).
 #[test]
 fn the_papers_own_examples() {
     let unit = PassTimes::new(1.0, 1.0, 1.0);

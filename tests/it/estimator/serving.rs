@@ -141,7 +141,8 @@ fn blocks_and_shared_prefixes_are_whole() {
     assert_eq!(cache(|run| run.shared_prefix = 5000), (999 + 10) * token);
 }
 
-/// Meta-Llama-3-8B on 79.22 GiB (vLLM's pull request 10511): 71.29 GiB to use, of which 1.79 lie outside PyTorch.
+/// Meta-Llama-3-8B on 79.22 GiB (vLLM's pull request 10511): 71.29 GiB to use, of which 1.79 lie
+/// outside PyTorch.
 #[test]
 fn vllm_leaves_its_share_free_and_counts_blocks() {
     let gib = |gib: f64| Bytes(0) + Bytes((1u64 << 30) * 100).percent(gib);

@@ -88,7 +88,8 @@ proptest! {
     }
 }
 
-/// Decoding one sequence of a large model reads weights: more GPUs of a node and fewer bits make it quicker.
+/// Decoding one sequence of a large model reads weights: more GPUs of a node and fewer bits make it
+/// quicker.
 #[test]
 fn reading_weights_gets_quicker_with_gpus_and_fewer_bits() {
     for gpu in GPUS {

@@ -56,7 +56,8 @@ fn shape(model: &ModelConfig, layers: u64) -> Shape {
     }
 }
 
-/// Document 2's last formula, term by term, with gradients divided as weights are: `W/(tp) + O/GPUs + G/(tp)`.
+/// Document 2's last formula, term by term, with gradients divided as weights are: `W/(tp) + O/GPUs
+/// + G/(tp)`.
 #[test]
 fn states_of_three_dimensions() {
     let model = ModelConfig { norms_per_block: 0, ..model() };
@@ -74,8 +75,8 @@ fn states_of_three_dimensions() {
     }
 }
 
-/// `sbhL(10 + 24/t + 5as/(ht))` and its recomputed forms, for `L/p` layers times the micro-batches in flight: document 2's
-/// activations, document 3's `min(p, m)`.
+/// `sbhL(10 + 24/t + 5as/(ht))` and its recomputed forms, for `L/p` layers times the micro-batches
+/// in flight: document 2's activations, document 3's `min(p, m)`.
 #[test]
 fn activations_of_pipeline_and_tensor_ranks() {
     let model = model();

@@ -1,5 +1,6 @@
-//! Steps under Hugging Face's Trainer, peft, TRL and Liger, and DeepSpeed with the loss of transformers 4, against rows of PyTorch's own
-//! allocator on a pretended GPU (`tests/data/cuda/frameworks.jsonl`).
+//! Steps under Hugging Face's Trainer, peft, TRL and Liger, and DeepSpeed with the loss of
+//! transformers 4, against rows of PyTorch's own allocator on a pretended GPU
+//! (`tests/data/cuda/frameworks.jsonl`).
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use headroom::config::{

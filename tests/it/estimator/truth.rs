@@ -1,7 +1,7 @@
 //! The step played on the tape for the `fused` kernels against PyTorch's own memory, byte by byte.
 //!
-//! `data/truth_fused.jsonl` holds rows measured with PyTorch's memory tracker on real transformers models (PyTorch 2.15,
-//! transformers 5.23); nothing in the engine is fitted to them.
+//! `data/truth_fused.jsonl` holds rows measured with PyTorch's memory tracker on real transformers
+//! models (PyTorch 2.15, transformers 5.23); nothing in the engine is fitted to them.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use crate::support;

@@ -110,7 +110,8 @@ fn broken_files_are_read_or_refused() {
     slowest(200);
 }
 
-/// `cargo test --release --test it -- --ignored a_million`; `HEADROOM_CASES` says how many of each format.
+/// `cargo test --release --test it -- --ignored a_million`; `HEADROOM_CASES` says how many of each
+/// format.
 #[test]
 #[ignore = "takes minutes; run it in a release build"]
 fn a_million_broken_files_of_each_format_take_no_time() {

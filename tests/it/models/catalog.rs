@@ -393,7 +393,8 @@ fn the_cache_follows_windows_and_latent_attention() {
         let job = support::serving_job(config, headroom::config::ParallelLayout::SINGLE, |run| run.context_length = tokens);
         headroom::estimator::estimate(&job).ledger.of(headroom::estimator::MemoryKind::KvCache).0
     };
-    // Half of gpt-oss' layers look back on 128 tokens: 18 full and 18 windows of 2 · 8 heads · 64 · 2 bytes.
+    // Half of gpt-oss' layers look back on 128 tokens: 18 full and 18 windows of 2 · 8 heads · 64 ·
+    // 2 bytes.
     assert_eq!(bytes("gpt-oss-120b", 100_000), 18 * (100_000 + 128) * 2048);
     assert_eq!(bytes("gpt-oss-120b", 100), 36 * 100 * 2048);
     // All of Mistral's layers look back on 4096.

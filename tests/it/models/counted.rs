@@ -14,7 +14,8 @@ fn refusal(file: &Json) -> String {
     config_json(&file.to_string()).err().as_ref().map(ImportError::to_string).unwrap_or_default()
 }
 
-/// The parameters that a scenario counts once it has taken a file over, and once its link has been opened.
+/// The parameters that a scenario counts once it has taken a file over, and once its link has been
+/// opened.
 fn linked(file: &Json) -> [u64; 2] {
     let mut scenario = Scenario::default();
     scenario.apply_imported(&config_json(&file.to_string()).expect("a file"));

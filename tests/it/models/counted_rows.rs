@@ -1,5 +1,6 @@
-//! Kinds whose parameters are counted alone, against the library that builds them: encoders of sound and of images (transformers 5.23,
-//! `data/tools/encoders.py`), and layers of linear attention (fla-core 0.6, `data/tools/fla_counts.py`).
+//! Kinds whose parameters are counted alone, against the library that builds them: encoders of
+//! sound and of images (transformers 5.23, `data/tools/encoders.py`), and layers of linear
+//! attention (fla-core 0.6, `data/tools/fla_counts.py`).
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use headroom::import::{Imported, config_json};

@@ -49,8 +49,9 @@ fn caches_hold_what_transformers_caches_hold() {
     assert!(!rows.is_empty());
 }
 
-/// States that transformers keeps beside its cache classes (`xLSTMCache`, `RwkvModel.forward`, `RecurrentGemmaRecurrentBlock`):
-/// xLSTM a matrix, a vector and a number of each head, RWKV two tokens and three sums, RecurrentGemma a state and three tokens.
+/// States that transformers keeps beside its cache classes (`xLSTMCache`, `RwkvModel.forward`,
+/// `RecurrentGemmaRecurrentBlock`): xLSTM a matrix, a vector and a number of each head, RWKV two
+/// tokens and three sums, RecurrentGemma a state and three tokens.
 #[test]
 fn recurrences_keep_what_transformers_keeps() {
     let fixed = |kind: &str| {
@@ -70,7 +71,8 @@ fn recurrences_keep_what_transformers_keeps() {
     assert_eq!(whole - first, 2047 * of_token);
 }
 
-/// Qwen3-Next by hand: 12 layers with 2 heads of 256, 36 with 32 states of 128 by 128 and three tokens of 8192 convolved channels.
+/// Qwen3-Next by hand: 12 layers with 2 heads of 256, 36 with 32 states of 128 by 128 and three
+/// tokens of 8192 convolved channels.
 #[test]
 fn a_state_does_not_grow_with_the_text() {
     let model = catalog("qwen3-next-80b");

@@ -294,7 +294,8 @@ fn a_megabyte_of_nonsense_is_read_in_linear_time() {
 
 #[test]
 fn the_tensor_of_a_real_message_agrees() {
-    // shared/truth/cuda.jsonl, line 43: Llama 3 8B, 4 sequences of 2048 tokens; the logits are converted to fp32.
+    // shared/truth/cuda.jsonl, line 43: Llama 3 8B, 4 sequences of 2048 tokens; the logits are
+    // converted to fp32.
     let text = files().into_iter().find(|(path, _, _)| path.ends_with("truth_cuda_43.txt")).unwrap().2;
     let message = only(&text);
     let agrees = |bytes: u64| agreement(message.tried.unwrap(), bytes);

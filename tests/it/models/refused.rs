@@ -1,4 +1,5 @@
-//! `docs/kinds.md` lists transformers' kinds that are refused or read in part, each with the reason.
+//! `docs/kinds.md` lists transformers' kinds that are refused or read in part, each with the
+//! reason.
 //!
 //! The page is generated from the library's default file of every kind
 //! (`tests/data/kinds.jsonl.zz`, written by `tools/kinds.py`), and a test compares it with the

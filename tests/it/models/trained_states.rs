@@ -93,7 +93,8 @@ fn memory_of_states_is_what_pytorch_measures() {
     assert!(compared > 50, "{compared}");
 }
 
-/// PyTorch's counter counts the products of each chunk, and convolutions with the tokens that padding adds.
+/// PyTorch's counter counts the products of each chunk, and convolutions with the tokens that
+/// padding adds.
 #[test]
 fn flops_of_states_are_what_pytorch_counts() {
     let files = [include_str!("../../data/truth/flops_states.jsonl"), include_str!("../../data/truth/flops_compressed.jsonl")];

@@ -156,7 +156,8 @@ fn no_other_name(file: &str, text: &str, model: &str) {
     }
 }
 
-/// Each of 296 real files is read, counted as a generic decoder on request, or refused; none has the name of a row of another shape.
+/// Each of 296 real files is read, counted as a generic decoder on request, or refused; none has
+/// the name of a row of another shape.
 #[test]
 fn no_real_file_takes_the_name_of_a_row_that_it_is_not() {
     let mut found = [0_usize; 3];

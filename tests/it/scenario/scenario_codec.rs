@@ -200,7 +200,8 @@ fn links_of_version_2_name_keys_of_files() {
     assert_eq!(frozen, today, "a key that comes new goes to tests/links/inputs/v2.txt, and none is ever changed");
 }
 
-/// Keys and defaults of links of version 1, in the order of links; no default where the model or the accelerator has its own value.
+/// Keys and defaults of links of version 1, in the order of links; no default where the model or
+/// the accelerator has its own value.
 fn version_1() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
     let rows = include_str!("../../links/inputs/v1.txt").lines().filter(|line| !line.starts_with('#'));
     rows.map(|row| {
@@ -631,10 +632,11 @@ fn a_hundred_thousand_fragments_do_no_harm() {
 /// Links that were published: each file holds a link and its required meaning. Files are added but
 /// never edited.
 ///
-/// `link` is the link, `failed` says that it cannot be used, `notices` how many sentences there are, `notice` one of them, `refused` the
-/// fields that the answer's card names,
-/// `parameters` how many the model has, `image tokens` what the images of a sequence become,
-/// `set`, `b.set`, `c.set` and `d.set` the fields that differ from their start (`-`: none), and every other line a field's key with its value.
+/// `link` is the link, `failed` says that it cannot be used, `notices` how many sentences there
+/// are, `notice` one of them, `refused` the fields that the answer's card names, `parameters` how
+/// many the model has, `image tokens` what the images of a sequence become, `set`, `b.set`, `c.set`
+/// and `d.set` the fields that differ from their start (`-`: none), and every other line a field's
+/// key with its value.
 #[test]
 fn links_of_every_version_open() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/links");

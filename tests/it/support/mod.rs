@@ -17,7 +17,8 @@ use headroom::config::{
 };
 use headroom::units::Bytes;
 
-/// A GPT of the documents: multi-head, plain MLP of `4h`, biases everywhere, `LayerNorm`, learned positions, tied head.
+/// A GPT of the documents: multi-head, plain MLP of `4h`, biases everywhere, `LayerNorm`, learned
+/// positions, tied head.
 pub fn gpt(hidden_size: u64, num_hidden_layers: u64, num_attention_heads: u64) -> ModelConfig {
     ModelConfig {
         hidden_size,

@@ -109,7 +109,8 @@ pub fn trainings() -> Vec<Published> {
             tokens: 270e9,
             layout: Some(choice(8, 35, 8, DataSharding::NOTHING, Recompute::Selective, chunks(3))),
         },
-        // DeepSeek-V3 technical report, section 3.2: 16 stages, 64 expert-parallel ranks, ZeRO-1, no tensor parallelism.
+        // DeepSeek-V3 technical report, section 3.2: 16 stages, 64 expert-parallel ranks, ZeRO-1,
+        // no tensor parallelism.
         Published {
             name: "DeepSeek-V3 on 2048 H800",
             model: "deepseek-v3",

@@ -1,6 +1,7 @@
 //! Arguments of `trtllm-serve` and keys of its YAML file that set no input.
 //!
-//! `tensorrt_llm/commands/serve.py` at commit 4c05a748 and `tensorrt_llm/llmapi/llm_args.py` at 00043967 (`TorchLlmArgs`, `KvCacheConfig`).
+//! `tensorrt_llm/commands/serve.py` at commit 4c05a748 and `tensorrt_llm/llmapi/llm_args.py` at
+//! 00043967 (`TorchLlmArgs`, `KvCacheConfig`).
 
 use crate::launch::Flag;
 

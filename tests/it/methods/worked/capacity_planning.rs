@@ -232,7 +232,8 @@ fn training(row: &Row, rows: &Rows) -> Option<Computed> {
     })
 }
 
-/// Weights in the row's format (16 bit if it names none), cache and buffer of the inference function.
+/// Weights in the row's format (16 bit if it names none), cache and buffer of the inference
+/// function.
 fn serving(row: &Row, weights: DType) -> (Bytes, Bytes, Bytes) {
     let batch = row.u("batch_size");
     let dtype = row.dtype("kv_cache_dtype");

@@ -23,7 +23,8 @@ fn optimizer(key: &str) -> Optimizer {
 pub enum Computed {
     /// Memory; compared to the byte where the row has `exact_bytes`.
     Bytes(Bytes),
-    /// Anything else, in base units (parameters, FLOP, fractions); the row's unit says how to scale it.
+    /// Anything else, in base units (parameters, FLOP, fractions); the row's unit says how to scale
+    /// it.
     Number(f64),
 }
 
@@ -152,7 +153,8 @@ impl Row {
         self.shape_with(self.u(batch), self.u("seq_length"))
     }
 
-    /// The sizes with that batch and sequence length; sizes the row does not give are 0 and must not matter.
+    /// The sizes with that batch and sequence length; sizes the row does not give are 0 and must
+    /// not matter.
     pub fn shape_with(&self, batch_size: u64, seq_length: u64) -> Shape {
         let optional = |key: &str| self.0["inputs"][key].as_u64().unwrap_or(0);
         Shape {
