@@ -3,7 +3,7 @@
 //
 // A page always gets index and files of one build: the index comes from this build's cache and
 // every other file is named after its content. A newer build waits until all pages are closed or
-// somebody presses the button of its notice.
+// the reader presses the button of its notice.
 const BUILD = "";
 const FILES = {};
 

@@ -50,7 +50,7 @@ pub enum Effect {
     /// It changes neither memory nor time.
     NoEffect,
     /// It changes memory or time in a way that is not modelled, unless its value is one of those
-    /// listed or switches it off. The sentence says what it changes.
+    /// listed or switches it off. The sentence states what it changes.
     NotModelled(&'static [&'static str], &'static str),
 }
 

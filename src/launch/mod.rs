@@ -38,7 +38,7 @@ use crate::scenario::Scenario;
 /// The longest text that is read, bytes.
 pub const MAX_BYTES: usize = 1_000_000;
 
-/// A text that somebody pasted, or a file that somebody dropped.
+/// A pasted text, or a dropped file.
 #[derive(Clone, Copy, Debug)]
 pub struct Pasted<'a> {
     /// The file's name; empty for a text that was pasted.

@@ -9,7 +9,7 @@ import {
   textOf, type, unfold, until,
 } from './steps.mjs';
 
-/** Counts what the page writes into the browser's history. */
+/** Counts the page's writes into the browser's history. */
 const countWrites = (page) =>
   page.addInitScript(() => {
     globalThis.written = [];
@@ -23,8 +23,8 @@ const countWrites = (page) =>
   });
 const writes = (page) => page.evaluate(() => globalThis.written);
 
-/** The page has no answer: its card names these fields, no figure stands anywhere, and the
- * command agrees. */
+/** Fails unless the page has no answer: its card names these fields, no figure is shown
+ * anywhere, and the command line agrees. */
 async function refused(page, keys) {
   const card = part(page, 'verdict');
   await part(page, 'refused').waitFor();

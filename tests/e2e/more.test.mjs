@@ -1,5 +1,5 @@
-// The worker program: it is fetched when it is needed, its panels are right, and the page says so
-// when it is missing.
+// The worker program: it is fetched when it is needed, its panels are right, and the page reports
+// when it cannot be fetched.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -183,7 +183,7 @@ test('walkthrough 4: an engineer fine-tunes Llama 3 70B', async () => {
   const states = bytesOf(json, 'Weights') + bytesOf(json, 'Gradients') + bytesOf(json, 'Optimizer states');
   assert.ok(states <= 1.01 * (16 * 70_553_706_496) / 16 && states > 0.9 * (14 * 70_553_706_496) / 16, `${states / GIB} GiB`);
   // Checkpoints: 80 block inputs of 8192 × 8192 × 2 bytes, the guide's 10.0 GiB; at the peak
-  // backward has given back the last one.
+  // backward has already freed the last one.
   assert.equal(bytesOf(json, 'Activations', 'Block input'), (79 / 80) * 10 * GIB);
   // 16 is too few, as the guide says. It recommends 24 or 32; here it is 32, because 24 ranks do
   // not share 128 sequences evenly.

@@ -371,7 +371,8 @@ fn a_family_is_named_in_its_own_file_alone() {
     }
 }
 
-/// A file that no module names is no test: it would never run, and nobody would see it.
+/// Every file below `tests/it` must be a module of this program. Without its `mod` line a file
+/// would never run, and nothing would report that.
 #[test]
 fn every_test_file_is_a_module_of_this_program() {
     let files = sources_in("tests/it");

@@ -1,5 +1,5 @@
-//! torchtitan: its TOML, `run_train.sh` and `torchtitan.train` with overrides `--section.key
-//! value`.
+//! torchtitan: its TOML, `run_train.sh`, and `torchtitan.train` with overrides such as
+//! `--section.key value`.
 //!
 //! Read in torchtitan 0.2.2 (`config/job_config.py`, the last version with TOML) and 0.3.0
 //! (`config/configs.py`, whose files are Python functions that `--module` and `--config` name);

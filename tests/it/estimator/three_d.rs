@@ -56,8 +56,8 @@ fn shape(model: &ModelConfig, layers: u64) -> Shape {
     }
 }
 
-/// Document 2's last formula, term by term, with gradients divided as weights are: `W/(tp) + O/GPUs
-/// + G/(tp)`.
+/// Document 2's last formula, term by term, with gradients divided as weights are:
+/// `W/(tp) + O/GPUs + G/(tp)`.
 #[test]
 fn states_of_three_dimensions() {
     let model = ModelConfig { norms_per_block: 0, ..model() };

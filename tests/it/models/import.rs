@@ -500,7 +500,7 @@ fn experts_and_latent_attention_are_read() {
     // PhiMoE's router always picks two experts and does not read `num_experts_per_tok`.
     let phi = read(r#"{"model_type":"phimoe","hidden_size":4096,"num_experts_per_tok":4}"#).config;
     assert_eq!(phi.moe.as_ref().map(|moe| (moe.num_experts, moe.num_experts_per_tok)), Some((16, 2)));
-    // PhiMoE's head has a bias where the file says so.
+    // PhiMoE's head has a bias where the file states one.
     let biased = read(r#"{"model_type":"phimoe","hidden_size":4096,"lm_head_bias":true}"#).config;
     assert!(biased.lm_head_bias && !phi.lm_head_bias);
 }

@@ -45,7 +45,7 @@ fn a_class_that_is_not_described_is_named() {
     {
         assert_eq!(other(kind, class).not_counted, ["architectures"], "{class}");
     }
-    // The class is also read where it stands outside the part for text.
+    // The class is also read where it is outside the part for text.
     let whole = |class: &str| {
         let text = json!({ "model_type": "llama", "hidden_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4 });
         read(

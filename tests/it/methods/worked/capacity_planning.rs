@@ -49,7 +49,7 @@ fn story(row: &Row, rows: &Rows) -> Option<Computed> {
         }
         "cp-story-fits" => row.tb("total_TB").per_rank(row.tb("cluster_TB").0 / method::H100.0).into(),
         "cp-accuracy" => {
-            // The row's 178.2 GB are rounded; the exact value stands in another row.
+            // The row's 178.2 GB are rounded; the exact value is in another row.
             let total = rows.get("cp-q4-total");
             let recomputed = served(total, total.dtype("params_dtype"));
             assert!((recomputed.as_f64() / row.gb("recomputed_GB").as_f64() - 1.0).abs() < 1e-3);
