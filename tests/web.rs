@@ -1,4 +1,4 @@
-//! What must hold inside a real browser: the library compiled to WebAssembly.
+//! Tests of the library compiled to WebAssembly, inside a real browser.
 
 #![cfg(target_arch = "wasm32")]
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
@@ -48,7 +48,8 @@ mod page {
         leptos::task::tick().await;
     }
 
-    /// Typing changes the answer; what cannot be read says so beside its field and keeps the last answer, marked as such.
+    /// Typing changes the answer. A text that cannot be read gets a message beside its field, and
+    /// the last answer stays, marked as the last one.
     #[wasm_bindgen_test]
     async fn typing_changes_the_answer_and_nonsense_says_so() {
         leptos::mount::mount_to_body(|| view! { <App decoded=Decoded::default() /> });

@@ -1,12 +1,13 @@
-// Works without the program: shows the overlay of index.html when the program cannot start or has stopped.
+// Shows the overlay of index.html when the program cannot start or has stopped, so it works without
+// the program.
 (() => {
-  // Inside another page, the style sheet leaves out what surrounds the answer.
+  // In another page's frame, the style sheet hides everything around the answer.
   if (/[#&]embed=/.test(location.hash)) document.documentElement.dataset.embed = "";
-  // A link has another answer than the one in the HTML: the style sheet keeps that one out of sight.
+  // A link has another answer than the one in the HTML, so the style sheet hides that one.
   if (location.hash.includes("=")) document.documentElement.dataset.link = "coming";
   const stopped = () => document.getElementById("stopped");
   const show = (why) => {
-    // No other answer comes now.
+    // The link's answer does not come any more, so the answer in the HTML may show.
     delete document.documentElement.dataset.link;
     const overlay = stopped();
     if (!overlay) return;
@@ -18,13 +19,13 @@
   };
   const cannotStart = "The page could not start: it needs WebAssembly, and the browser could not load or run it. The answer behind this message is the one for the default scenario.";
   const fatal = (error) => typeof WebAssembly !== "undefined" && error instanceof WebAssembly.RuntimeError;
-  // Scripts of browser extensions fail on pages too: that is none of our business.
+  // Scripts of browser extensions may fail on the page, too; their errors are ignored.
   const ours = (event) => event.target instanceof HTMLScriptElement || (event.filename ?? "").startsWith(new URL(".", location.href).href);
   let started = false;
   addEventListener("HeadroomStarted", () => {
     started = true;
   });
-  // Capturing, because the event of a file that does not arrive does not bubble.
+  // The listener captures, because the error event of a missing file does not bubble.
   addEventListener("error", (event) => {
     if (fatal(event.error)) show();
     else if (!started && ours(event)) show(cannotStart);

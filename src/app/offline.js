@@ -1,14 +1,14 @@
-// Keeps the page for visits without a network, and says when a newer version is ready. Without any of this the page
-// works as before, so that nothing here is worth a message when it fails.
+// Keeps the page for visits without a network, and says when a newer version is ready. The page
+// also works without it, so failures here show no message.
 
 /** How often a page that stays open asks for a newer version, at most. */
 const HOUR = 3_600_000;
 
 const build = document.querySelector("meta[name=headroom-build]")?.content;
-/** Somebody pays for every byte, or waits long for it. */
+/** True where the reader pays for data or has a slow connection. */
 const isDear = navigator.connection?.saveData || /2g/.test(navigator.connection?.effectiveType ?? "");
 
-/** One sentence and a button; the page goes on until it is pressed. */
+/** Shows a sentence and a button; the present version keeps running until it is pressed. */
 function tell(registration) {
   if (document.getElementById("newer")) return;
   const place = document.createElement("div");
@@ -21,11 +21,13 @@ function tell(registration) {
   button.className = "button";
   button.textContent = "Reload";
   button.addEventListener("click", () => {
-    // The link in the address bar follows the page after a moment; the reload must bring the same scenario.
+    // The address bar gets the scenario's link after a delay, so the reload waits for it to keep
+    // the scenario.
     navigator.serviceWorker.addEventListener("controllerchange", () => setTimeout(() => location.reload(), 500), { once: true });
     registration.waiting?.postMessage({ take: true });
   });
-  // In a task of its own: screen readers announce what changes in a place that was there.
+  // The text is added in a later task, because screen readers announce changes only in an element
+  // that already exists.
   setTimeout(() => place.append("A newer version is ready.", button));
 }
 

@@ -1,7 +1,8 @@
-// A chart of the page as a file of its own: SVG with the page's colours written into it, or PNG drawn from that. Fetched when the
-// share dialog asks for the first picture.
+// Makes files of the page's charts: SVG with the page's colours written into it, or PNG drawn from
+// that. It is fetched when the share dialog asks for the first picture.
 
-/** What the style sheet says about a drawing, as attributes that every program reads. */
+/** Style properties that are copied into attributes, because other programs do not have the
+ * style sheet. */
 const LOOKS = [
   "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "stroke-linejoin",
   "paint-order", "opacity", "visibility", "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline",
@@ -10,7 +11,7 @@ const LOOKS = [
 const DENSITY = 2;
 const SVG = "http://www.w3.org/2000/svg";
 
-/** The drawing with everything written out, and its size in CSS pixels. */
+/** The drawing as text with all styles as attributes, and its size in CSS pixels. */
 function standalone(drawing, name) {
   const copy = drawing.cloneNode(true);
   const shapes = [copy, ...copy.querySelectorAll("*")];
@@ -18,7 +19,8 @@ function standalone(drawing, name) {
     const style = getComputedStyle(live);
     for (const look of LOOKS) {
       const said = style.getPropertyValue(look);
-      // A pattern is named by the drawing itself; the computed value may hold the page's address.
+      // A pattern's name stays as the drawing has it, because the computed value may contain the
+      // page's address.
       if (said && !said.includes("url(")) shapes[at].setAttribute(look, said);
     }
     for (const attribute of ["class", "aria-hidden", "focusable", "role", "tabindex", "data-do", "style"]) shapes[at].removeAttribute(attribute);
@@ -45,7 +47,7 @@ function standalone(drawing, name) {
   return [new XMLSerializer().serializeToString(copy), size];
 }
 
-/** The same as PNG. */
+/** The drawing as a PNG file. */
 async function drawn(markup, [width, height]) {
   const address = URL.createObjectURL(new Blob([markup], { type: "image/svg+xml" }));
   try {

@@ -1,6 +1,8 @@
-// Starts the page that is a single file: program and bindings stand in it as text, and the workers are made from the same.
+// Starts the page that is a single file: it contains the program and its bindings as text, from
+// which workers are made, too.
 
-/** The bytes that an element's text packs, in basE91: two letters hold 13 bits, or 14 where their value is small. */
+/** The bytes that an element's text packs, in basE91: two letters hold 13 bits, or 14 where
+ * their value is small. */
 const unpack = async (text) => {
   const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&()*+,./:;-=\\?@[]^_`{|}~'";
   const digits = new Uint8Array(128);
@@ -22,7 +24,8 @@ const unpack = async (text) => {
 
 const textOf = (id) => document.getElementById(id).textContent;
 
-/** A worker's script: it brings everything along, because it may ask for nothing where there is no server. */
+/** A worker's script. It contains everything, because nothing can be fetched where there is no
+ * server. */
 const workerScript = () =>
   URL.createObjectURL(
     new Blob(
@@ -49,7 +52,7 @@ addEventListener("click", ({ target }) => {
 (async () => {
   const address = workerScript();
   for (const meta of document.querySelectorAll("meta[name^=headroom-]")) meta.content = address;
-  // The answer stands in the HTML: the program comes after the first picture.
+  // The answer is in the HTML, so the program starts after the first paint.
   await Promise.race([
     new Promise((painted) => requestAnimationFrame(() => setTimeout(painted))),
     new Promise((late) => setTimeout(late, 1000)),

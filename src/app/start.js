@@ -1,5 +1,5 @@
-// Starts the page's program, and brings what few visits need when they need it. `cargo xtask build` writes the names of the files into
-// the first lines.
+// Starts the page's program, and fetches the parts that few visits need when they are needed.
+// `cargo xtask build` writes the names of the files into the first lines.
 const BINDINGS = "./bindings.js";
 const PROGRAM = "./program.packed";
 const UNPACK = "./unpack.js";
@@ -14,7 +14,7 @@ const bytesOf = async (name) => {
   return new Uint8Array(await response.arrayBuffer());
 };
 
-/** Bytes unpacked in a worker, so that the page takes input meanwhile. */
+/** Unpacks bytes in a worker, so that the page stays responsive meanwhile. */
 const unpackedAside = (packed) =>
   new Promise((done, failed) => {
     const worker = new Worker(UNPACK, { type: "module" });
@@ -26,15 +26,16 @@ const unpackedAside = (packed) =>
     packed.then((bytes) => worker.postMessage(bytes), failed);
   });
 
-/** The program as the build packed it, in LZMA, which browsers do not unpack themselves. Where no worker may begin, as in a frame without
- * an origin of its own, the page unpacks it. */
+/** Fetches and unpacks the program, which the build packs with LZMA because browsers cannot
+ * unpack it themselves. Where no worker may start, as in a frame without an origin of its own,
+ * the page unpacks it. */
 const unpacked = async (name) => {
   const packed = bytesOf(name);
   const program = await unpackedAside(packed).catch(async () => (await import(UNPACK)).unlzma(await packed));
   return new Response(program, { headers: { "content-type": "application/wasm" } });
 };
 
-/** The rules that only lessons and the panels of the workers need. */
+/** Fetches the style rules that only lessons and the panels of the workers need. */
 const fetchStyle = () => {
   const named = document.querySelector("meta[name=later-style]");
   if (!named) return;
@@ -44,16 +45,17 @@ const fetchStyle = () => {
   named.replaceWith(sheet);
 };
 
-/** Whether the program runs, and whether somebody wanted its later part before. */
+/** `runs`: the program has started. `wanted`: its later part was asked for before that. */
 let [runs, wanted] = [false, false];
 
-/** The part of the program that the page needs at once, but not at first: the program fetches it. */
+/** Asks the program to fetch its later part, which the page needs soon but not for the first
+ * answer. */
 const fetchPart = () => {
   wanted = true;
   if (runs) dispatchEvent(new Event("HeadroomLaterWanted"));
 };
 
-/** What nobody needs who only looks. */
+/** Fetches the parts that are needed only once the reader does something. */
 const fetchLater = () => {
   fetchStyle();
   fetchPart();
@@ -63,7 +65,7 @@ for (const sign of ["pointermove", "pointerdown", "touchstart", "keydown", "focu
   addEventListener(sign, fetchLater, { once: true, passive: true, capture: true });
 }
 
-/** The files of what was dropped: files, and those that stand in a folder. */
+/** All dropped files, including those inside dropped folders. */
 const filesOf = async (entries) => {
   const inside = async (reader) => {
     const some = await new Promise((done) => reader.readEntries(done, () => done([])));
@@ -73,7 +75,8 @@ const filesOf = async (entries) => {
   return Promise.all(all.flat().filter((entry) => entry.isFile).map((entry) => new Promise((done, failed) => entry.file(done, failed))));
 };
 
-// Files that are dropped anywhere go the way of those chosen in the dialog for pasting, which opens for them.
+// Files dropped anywhere on the page open the dialog for pasting and are read as if they were
+// chosen there.
 const chooser = () => document.querySelector("[data-change=paste-file]");
 addEventListener("dragover", (event) => event.dataTransfer.types.includes("Files") && event.preventDefault());
 addEventListener("drop", async (event) => {
@@ -91,7 +94,7 @@ addEventListener("drop", async (event) => {
   input.dispatchEvent(new Event("change", { bubbles: true }));
 });
 
-// Charts as files: a script of its own, because few ask for it.
+// Charts as files are a separate script, because few visits need it.
 addEventListener("click", ({ target }) => {
   const button = target.closest?.("[data-picture]");
   if (!button) return;
@@ -104,8 +107,9 @@ addEventListener("click", ({ target }) => {
 const embedded = "embed" in document.documentElement.dataset;
 if (embedded) import(EMBED).catch(() => {});
 
-// The answer stands in the HTML, so the program comes after the first picture and does not compete with it. A page in the background
-// paints nothing; it starts after a second. A link's answer is not in the HTML: nothing waits.
+// The answer is in the HTML, so the program starts after the first paint and does not compete with
+// it. A page in the background never paints, so there it starts after a second. A link's answer is
+// not in the HTML, so then nothing waits.
 const opened = location.hash.length > 1;
 if (!opened) {
   await Promise.race([
@@ -114,18 +118,21 @@ if (!opened) {
   ]);
 }
 const program = unpacked(PROGRAM);
-// A link that changes keys of a config.json, whose names are long, or that names a model by its repository is read with the later part's
-// help. The browser keeps it until the program asks.
+// The later part is needed to read a link that changes keys of a config.json, whose names are long,
+// or names a model by its repository. It is fetched early, and the browser keeps it until the
+// program asks.
 if (/[&.]([a-z0-9-]{7,}=|(m|gpu)=[a-z0-9.-]*[^a-z0-9.&-])/.test(location.hash)) fetch(LATER).catch(() => {});
 const { default: init } = await import(BINDINGS);
 await init({ module_or_path: program });
 runs = true;
 if (wanted) fetchPart();
-// A link may open a lesson or a panel; the program itself comes before its rules.
+// A link may open a lesson or a panel, which need the later style rules; the program is started
+// before they are fetched.
 if (opened) fetchStyle();
 dispatchEvent(new CustomEvent("HeadroomStarted"));
-// Who opens a link may print it at once, with its code; a first visit is left alone for a while.
+// A reader who opens a link may print it at once, with its QR code, so the later part is fetched at
+// once. On other visits it is fetched after a while.
 if (opened) fetchPart();
 setTimeout(fetchLater, 4000);
-// The page is kept for visits without a network, once it is at rest: sw.js waits for that.
+// Keeps the page for visits without a network; sw.js waits until the page is at rest.
 if (navigator.serviceWorker && !embedded) setTimeout(() => import(OFFLINE).catch(() => {}), 1000);

@@ -1,4 +1,5 @@
-// The way out: put in the place of sw.js on the server, this makes every browser forget what it kept and ask the network again.
+// Switches the service worker off: put in the place of sw.js on the server, this file makes every
+// browser delete its cached files and use the network again.
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) =>
   event.waitUntil(

@@ -1,22 +1,24 @@
-// Keeps one build of the page for visits without a network. `cargo xtask build` writes the first two lines: the build, and each of its
-// files with its SHA-256.
+// Keeps one build of the page for visits without a network. `cargo xtask build` writes the first
+// two lines: the build, and each of its files with its SHA-256.
 //
-// A page always gets index and files of one build: the index comes from this build's cache and every other file is named after its
-// content. A newer build waits until all pages are closed or somebody presses the button of its notice.
+// A page always gets index and files of one build: the index comes from this build's cache and
+// every other file is named after its content. A newer build waits until all pages are closed or
+// the reader presses the button of its notice.
 const BUILD = "";
 const FILES = {};
 
-/** How long a page that just began has the network for itself. */
+/** Milliseconds for which a newly opened page has the network for itself. */
 const REST_MS = 7000;
 
 const OWN = `headroom-${BUILD}`;
 const HOME = new URL("./", self.location.href);
 const addressOf = (name) => new URL(name, HOME).href;
-/** Whether a name tells the content, so that any build's copy is the right one. */
+/** True if the name contains a hash of the content, so that any build's copy is valid. */
 const isNamedByContent = (address) => /-[0-9a-f]{15,16}(_bg)?\.\w+$/.test(address);
 
-/** Fetches what the cache does not hold yet, one file after the other: the reader comes first. Where a file is not the build's own (the
- * server changes just now, or gives something old), nothing is installed; the next visit tries again. */
+/** Fetches the files that the cache lacks, one after the other, to leave the network to the
+ * reader. If a file is not of this build (the server is being updated, or serves an old copy),
+ * nothing is installed and the next visit tries again. */
 async function fill() {
   const cache = await caches.open(OWN);
   for (const [name, integrity] of Object.entries(FILES)) {
@@ -32,11 +34,12 @@ async function fill() {
 
 async function kept(request, address) {
   const own = await caches.open(OWN).then((cache) => cache.match(address));
-  // A page of an earlier build, taken over while it was open, still asks for files of its own.
+  // A page of an earlier build that was taken over while open still asks for files of its build.
   return own ?? (isNamedByContent(address) ? await caches.match(address) : undefined) ?? fetch(request);
 }
 
-/** Deletes what earlier builds kept, once the page that asks is the only one and of this build. */
+/** Deletes the caches of earlier builds, if the asking page is of this build and the only one
+ * open. */
 async function tidy({ id }, build) {
   if (build !== BUILD || self.registration.waiting || self.registration.installing) return;
   const pages = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
@@ -46,7 +49,8 @@ async function tidy({ id }, build) {
 }
 
 self.addEventListener("install", (event) => event.waitUntil(new Promise((rested) => setTimeout(rested, REST_MS)).then(fill)));
-// Files named by their content are right for a page that was there before.
+// Pages that were open before can be taken over, because files named by their content are valid for
+// them, too.
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 self.addEventListener("message", (event) => {
   const { take, tidied } = event.data ?? {};

@@ -1,4 +1,5 @@
-//! Both programs in one, for the page that is a single file: the page where there is a page, and in a worker what that is asked.
+//! Page and worker in one program, for the page that is a single file. It starts the page in a
+//! window and answers questions in a worker.
 
 fn main() {
     #[cfg(target_arch = "wasm32")]

@@ -1,4 +1,5 @@
-//! The second program: answers the page's questions in workers of the browser, does nothing elsewhere.
+//! The worker program: it answers the page's questions in the browser's workers, and does nothing
+//! elsewhere.
 
 fn main() {
     #[cfg(target_arch = "wasm32")]

@@ -1,4 +1,5 @@
-//! Two scenarios as the settings of one tool: what has to change in a command for the one to become the other.
+//! The difference of two scenarios as settings of a tool: the changes that turn the command of one
+//! into the command of the other.
 
 use std::fmt;
 
@@ -10,9 +11,9 @@ use crate::scenario::Scenario;
 pub struct Change {
     /// The tool's name for it, with the dashes of a command line.
     pub key: String,
-    /// The value before; nothing where the setting is new. A flag that stands for itself has an empty one.
+    /// The value before; `None` where the setting is new. A flag without a value has an empty one.
     pub before: Option<String>,
-    /// The value afterwards; nothing where the setting goes.
+    /// The value afterwards; `None` where the setting is left out.
     pub after: Option<String>,
 }
 
@@ -28,6 +29,7 @@ impl fmt::Display for Change {
     }
 }
 
+<<<<<<< HEAD
 /// Returns the settings of one tool that turn `before` into `after`; `None` where nothing changes,
 /// and where the tool has no word for a change.
 ///
@@ -44,6 +46,9 @@ impl fmt::Display for Change {
 /// let changes = difference(&before, &after, vllm).expect("words for it");
 /// assert_eq!(changes[0].to_string(), "change --max-model-len 32768 → 16384");
 /// ```
+=======
+/// The settings that turn `before` into `after`; `None` where the tool has no word for a change.
+>>>>>>> words-c
 pub fn difference(before: &Scenario, after: &Scenario, format: Format) -> Option<Vec<Change>> {
     let [old, new] = [write(before, format), write(after, format)];
     if new.missing.iter().any(|sentence| !old.missing.contains(sentence)) {
@@ -61,7 +66,7 @@ pub fn difference(before: &Scenario, after: &Scenario, format: Format) -> Option
     (!changes.is_empty()).then_some(changes)
 }
 
-/// A setting's name as the texts have it: behind the dashes of a command line, or bare in a file.
+/// A setting's name as the texts write it: with the dashes of a command line, or bare in a file.
 fn shown(key: &str, texts: [&String; 2]) -> String {
     let flag = if key.len() == 1 { format!("-{key}") } else { format!("--{key}") };
     let is_flag = texts.iter().any(|text| text.contains(&format!("{flag} ")) || text.contains(&format!("{flag}\n")));

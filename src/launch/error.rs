@@ -2,7 +2,7 @@
 
 use super::Place;
 
-/// A reason, one sentence with a way out.
+/// The reason why a text cannot be read, as one sentence with a way out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
     /// The text is too long.

@@ -1,4 +1,4 @@
-//! The flags of a tool as a table: how each is written, and what it means here.
+//! The table of a tool's flags: the names of each and its meaning as inputs of a scenario.
 
 use super::{Given, Reading};
 use crate::scenario::FieldId;
@@ -6,48 +6,51 @@ use crate::scenario::FieldId;
 /// One flag of a tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag {
-    /// Its names, without dashes before them; the first is the one that is written. `_` and `-` are alike. A name that ends with `.*` stands
-    /// for every key inside that one.
+    /// Its names without leading dashes; commands are written with the first. `_` and `-` are
+    /// alike. A name that ends with `.*` matches every key inside that group.
     pub names: &'static [&'static str],
-    /// How many words of a command line follow it.
+    /// The number of words of a command line that are its value.
     pub takes: Takes,
     /// Its meaning.
     pub effect: Effect,
 }
 
-/// How many words of a command line belong to a flag.
+/// The number of words of a command line that are a flag's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// None: it stands for itself.
+    /// None: a switch.
     Nothing,
     /// One.
     One,
     /// One, or none where another flag follows.
     Optional,
-    /// All up to the next flag.
+    /// All words up to the next flag.
     Many,
 }
 
 /// The meaning of a flag.
 #[derive(Clone, Copy, Debug)]
 pub enum Effect {
-    /// An input takes its value as it is written.
+    /// The flag's value becomes the input's.
     Sets(FieldId),
-    /// An input takes one of its own words (right) for one of the tool's (left). The first of several for one of our words is written. A
-    /// word that is not listed is not modelled.
+    /// The tool's words (left) and the input's words for them (right). Where several words of the
+    /// tool mean one of the input's, the first is written. A word that is not listed is not
+    /// modelled.
     Words(FieldId, &'static [(&'static str, &'static str)]),
-    /// The flag, or `true`, is yes.
+    /// The flag, or its value `true`, switches the input on.
     Switch(FieldId),
-    /// The flag, or `true`, is no.
+    /// The flag, or its value `true`, switches the input off.
     SwitchOff(FieldId),
-    /// Code of the format reads it. An error is the rest of a sentence that begins with the flag: `takes a whole number`.
+    /// Code of the format reads it. An error is the rest of a sentence that begins with the flag:
+    /// `takes a whole number`.
     By(fn(&mut Reading<'_>, &Given) -> Result<(), String>),
-    /// It is looked at together with others when all are read ([`FormatSpec::end`](super::FormatSpec::end)), which reports it.
+    /// It is interpreted together with others after all are read, by
+    /// [`FormatSpec::end`](super::FormatSpec::end), which also reports it.
     Together,
     /// It changes neither memory nor time.
     NoEffect,
-    /// It changes memory or time in a way that is not modelled, unless its value is one of those listed or switches it off. The sentence says
-    /// what it changes.
+    /// It changes memory or time in a way that is not modelled, unless its value is one of those
+    /// listed or switches it off. The sentence states what it changes.
     NotModelled(&'static [&'static str], &'static str),
 }
 
@@ -57,17 +60,29 @@ impl Flag {
         Self { names, takes: Takes::One, effect: Effect::Sets(field) }
     }
 
+<<<<<<< HEAD
     /// Returns a flag whose words are translated: the tool's, then ours.
+=======
+    /// A flag whose words are translated: pairs of the tool's word and the input's.
+>>>>>>> words-c
     pub const fn words(names: &'static [&'static str], field: FieldId, words: &'static [(&'static str, &'static str)]) -> Self {
         Self { names, takes: Takes::One, effect: Effect::Words(field, words) }
     }
 
+<<<<<<< HEAD
     /// Returns a flag that says yes to an input.
+=======
+    /// A flag that switches an input on.
+>>>>>>> words-c
     pub const fn switch(names: &'static [&'static str], field: FieldId) -> Self {
         Self { names, takes: Takes::Nothing, effect: Effect::Switch(field) }
     }
 
+<<<<<<< HEAD
     /// Returns a flag that says no to an input.
+=======
+    /// A flag that switches an input off.
+>>>>>>> words-c
     pub const fn switch_off(names: &'static [&'static str], field: FieldId) -> Self {
         Self { names, takes: Takes::Nothing, effect: Effect::SwitchOff(field) }
     }
@@ -77,7 +92,11 @@ impl Flag {
         Self { names, takes: Takes::One, effect: Effect::By(read) }
     }
 
+<<<<<<< HEAD
     /// Returns a flag that counts together with others.
+=======
+    /// A flag that is interpreted together with others.
+>>>>>>> words-c
     pub const fn together(names: &'static [&'static str]) -> Self {
         Self { names, takes: Takes::One, effect: Effect::Together }
     }
@@ -93,7 +112,8 @@ impl Flag {
         Self { names, takes: Takes::One, effect: Effect::NotModelled(&[], why) }
     }
 
-    /// As [`not_modelled`](Self::not_modelled), but for values that leave everything as it is.
+    /// As [`not_modelled`](Self::not_modelled), with values that change nothing and are therefore
+    /// accepted.
     pub const fn not_modelled_unless(
         names: &'static [&'static str],
         harmless: &'static [&'static str],
@@ -102,21 +122,33 @@ impl Flag {
         Self { names, takes: Takes::One, effect: Effect::NotModelled(harmless, why) }
     }
 
+<<<<<<< HEAD
     /// Returns the flag, which takes other words of a command line.
+=======
+    /// The flag with another number of words as its value.
+>>>>>>> words-c
     #[must_use]
     pub const fn taking(mut self, takes: Takes) -> Self {
         self.takes = takes;
         self
     }
 
+<<<<<<< HEAD
     /// Returns the flag, which stands for itself.
+=======
+    /// The flag as a switch without a value.
+>>>>>>> words-c
     #[must_use]
     pub const fn alone(self) -> Self {
         self.taking(Takes::Nothing)
     }
 
+<<<<<<< HEAD
     /// Returns true if it goes by that name. A name that ends in `.*` stands for all keys inside
     /// that one.
+=======
+    /// True if the flag has that name. A name that ends in `.*` matches all keys inside that group.
+>>>>>>> words-c
     pub fn is_called(&self, name: &str) -> bool {
         self.names.iter().any(|own| match own.strip_suffix('*') {
             Some(outer) => name.get(..outer.len()).is_some_and(|begin| is_same_name(outer, begin)),
@@ -125,7 +157,7 @@ impl Flag {
     }
 }
 
-/// True if two names are the same but for `_` and `-`.
+/// True if two names are equal, where `_` and `-` count as equal.
 pub fn is_same_name(one: &str, other: &str) -> bool {
     let letter = |byte: u8| if byte == b'_' { b'-' } else { byte };
     one.len() == other.len() && one.bytes().zip(other.bytes()).all(|(one, other)| letter(one) == letter(other))

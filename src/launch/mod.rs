@@ -1,12 +1,14 @@
-//! Commands and files that people start runs and servers with: read into a scenario, and written from one.
+//! Commands and files that people start runs and servers with: read into a scenario, and written
+//! from one.
 //!
-//! A text goes through three hands. A *notation* ([`notation`]) knows how a shell, YAML, TOML, JSON or Python writes names and values, and
-//! where. A *format* ([`formats`], one file each) knows one tool: by which words its texts are told, what each of its flags means, and its own
-//! defaults. A [`Reading`] collects what the flags say as a scenario, with a row of the report for each. The same table of flags writes a
-//! scenario as a command or file.
+//! A text is read in three steps. A *notation* ([`notation`]) reads names and values, with their
+//! places, from shell, YAML, TOML, JSON or Python. A *format* ([`formats`], one file each)
+//! describes one tool: words by which its texts are recognised, the meaning of each flag, and its
+//! defaults. A [`Reading`] turns the flags into a scenario, with a row of the report for each. The
+//! format's table of flags also writes a scenario as a command or file.
 //!
-//! Nothing is dropped in silence: a flag that the table does not have is listed as unknown, and one that changes memory in a way that is
-//! not modelled stands beside the answer.
+//! Nothing is dropped silently: a flag that the table does not have is listed as unknown, and a
+//! flag that changes memory in a way that is not modelled is named beside the answer.
 
 #![allow(clippy::unnecessary_wraps, reason = "functions that read a flag have one form, whether its value can be wrong or not")]
 
@@ -36,7 +38,7 @@ use crate::scenario::Scenario;
 /// The longest text that is read, bytes.
 pub const MAX_BYTES: usize = 1_000_000;
 
-/// A text that somebody pasted, or a file that somebody dropped.
+/// A pasted text, or a dropped file.
 #[derive(Clone, Copy, Debug)]
 pub struct Pasted<'a> {
     /// The file's name; empty for a text that was pasted.
@@ -45,12 +47,18 @@ pub struct Pasted<'a> {
     pub text: &'a str,
 }
 
+<<<<<<< HEAD
 /// Reads commands and files into a scenario, with a row of the report for each flag and each
 /// default.
 ///
 /// The first text that starts something is the one; the others (a DeepSpeed file beside a command)
 /// are read where it refers to them. Model and accelerator that no text names stay those of
 /// `present`.
+=======
+/// Reads commands and files into a scenario. The first text that starts a run is read; the others,
+/// such as a DeepSpeed file beside a command, are read where it refers to them. A model or
+/// accelerator that no text names stays as in `present`.
+>>>>>>> words-c
 ///
 /// ```
 /// use headroom::launch::{Pasted, read};
@@ -73,14 +81,14 @@ pub fn read(pasted: &[Pasted<'_>], present: &Scenario) -> Result<Launched, Launc
     let texts: Vec<Text<'_>> = pasted.iter().map(|pasted| Text::new(pasted.name, pasted.text)).collect();
     let opened = [Role::Whole, Role::Part].into_iter().find_map(|role| first_of(&texts, role));
     let (at, format, stated) = opened.ok_or(LaunchError::NoFormat)?;
-    // A script may write the files that its command reads.
+    // A script may itself write the files that its command reads.
     let inside: Vec<Text<'_>> = texts.iter().flat_map(Text::files).map(|(name, text)| Text::new(name, text)).collect();
     let others = texts.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, text)| text);
     let beside: Vec<&Text<'_>> = others.chain(&inside).collect();
     Reading::of(format, stated?, &beside, present)
 }
 
-/// A text that was opened: its place in the list, its format, and what it states.
+/// A recognised text: its place in the list, its format, and its settings.
 type Opened = (usize, Format, Result<Stated, LaunchError>);
 
 /// The first text that a format of that role recognises.
@@ -93,7 +101,11 @@ fn first_of(texts: &[Text<'_>], role: Role) -> Option<Opened> {
     })
 }
 
+<<<<<<< HEAD
 /// Returns true if some format knows the text: it is a command or a file that starts something.
+=======
+/// True if a format recognises the text as a command or file that starts a run.
+>>>>>>> words-c
 pub fn recognises(text: &str) -> bool {
     text.len() <= MAX_BYTES && {
         let text = Text::new("", text);
@@ -101,7 +113,11 @@ pub fn recognises(text: &str) -> bool {
     }
 }
 
+<<<<<<< HEAD
 /// Returns the tool's own defaults, which count where its text states nothing.
+=======
+/// The scenario of a tool's own defaults.
+>>>>>>> words-c
 pub fn defaults(format: Format) -> Scenario {
     Reading::of_nothing(format, &Scenario::default())
 }
@@ -125,7 +141,11 @@ pub fn write(scenario: &Scenario, format: Format) -> Written {
     Writing::of(scenario, format).finish()
 }
 
+<<<<<<< HEAD
 /// Returns true if a text is a model's `config.json`: an object that says its kind.
+=======
+/// True if a text is a model's `config.json`: a JSON object with a key that only such files have.
+>>>>>>> words-c
 pub fn is_config(text: &str) -> bool {
     let keys = ["\"model_type\"", "\"architectures\"", "\"num_hidden_layers\""];
     text.trim_start().starts_with('{') && text.len() <= MAX_BYTES && keys.iter().any(|key| text.contains(key))

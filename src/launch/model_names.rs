@@ -1,8 +1,9 @@
-//! Models by the names that commands use: repositories of the hub, copies of them, folders.
+//! Finds models by the names that commands use: repositories on the hub, copies of them, folders.
 
 use crate::catalog::{self, ModelRow};
 
-/// Endings of names that change no shape: what a model was tuned for, who converted it, how its weights are stored.
+/// Endings of names that leave the shape as it is: kinds of tuning, who converted the files,
+/// formats of weights.
 const ENDINGS: [&str; 36] = [
     "-instruct",
     "-chat",
@@ -42,7 +43,8 @@ const ENDINGS: [&str; 36] = [
     "-autoround",
 ];
 
-/// The row that goes by a name, and a sentence about how it was found; empty where the catalog has the very name.
+/// The row for a name, and a sentence about how it was found, which is empty where the catalog has
+/// exactly that name.
 pub(super) fn row_called(name: &str) -> Option<(&'static ModelRow, String)> {
     let name = name.trim().trim_end_matches('/');
     if let Some(row) = catalog::model(name) {
@@ -59,7 +61,7 @@ pub(super) fn row_called(name: &str) -> Option<(&'static ModelRow, String)> {
     }
 }
 
-/// The row with a name whose last part is that, or that with one of the endings.
+/// The row with a name whose last part is `last`, or `last` with one of the endings.
 fn ending_in(last: &str) -> Option<&'static ModelRow> {
     let is = |known: &str| known.rsplit('/').next().is_some_and(|own| own.eq_ignore_ascii_case(last));
     let found = |matches: &dyn Fn(&str) -> bool| {

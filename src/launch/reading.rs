@@ -1,4 +1,4 @@
-//! The flags of a text, collected as a scenario and a report.
+//! Collects the flags of a text into a scenario and a report.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{Format, Given, LaunchError, Role, Text};
 use crate::catalog;
 use crate::scenario::{FieldId, Group, Scenario, Value, field, parse, show};
 
-/// A text on its way into a scenario.
+/// A text that is being read into a scenario.
 #[derive(Debug)]
 pub struct Reading<'a> {
     /// The scenario so far.
@@ -19,14 +19,15 @@ pub struct Reading<'a> {
     stated: Stated,
     beside: &'a [&'a Text<'a>],
     rows: Vec<Row>,
-    /// True if a `config.json` beside the text says the model.
+    /// True if the model comes from a `config.json` beside the text.
     has_config: bool,
     /// Rows of defaults, with the input that each is about.
     defaults: Vec<(FieldId, Row)>,
 }
 
 impl<'a> Reading<'a> {
-    /// Reads what a text states. Model, hardware and prices begin as those of `present`; a part changes it as a whole.
+    /// Reads a text's settings. A whole command starts with the model, hardware and prices of
+    /// `present`; a part, such as DeepSpeed's file, changes all of `present`.
     pub(super) fn of(
         format: Format,
         stated: Stated,
@@ -44,14 +45,14 @@ impl<'a> Reading<'a> {
         Ok(reading.finish())
     }
 
-    /// The scenario of the tool's own defaults, for comparing with when one is written.
+    /// The scenario of the tool's own defaults, with which a written scenario is compared.
     pub(super) fn of_nothing(format: Format, present: &Scenario) -> Scenario {
         let mut reading = Self::new(format, Stated::default(), &[], present);
         (format.begin)(&mut reading);
         reading.scenario
     }
 
-    /// A reading before its format has said anything.
+    /// A reading before any default or flag is set.
     fn new(format: Format, stated: Stated, beside: &'a [&'a Text<'a>], present: &Scenario) -> Self {
         let scenario = if format.role == Role::Part { present.clone() } else { without_run(present) };
         Self { scenario, format, stated, beside, rows: Vec::new(), has_config: false, defaults: Vec::new() }
@@ -81,7 +82,7 @@ impl<'a> Reading<'a> {
     fn take(&mut self, flag: &Flag, given: &Given) -> Result<(), String> {
         let is_plain = !matches!(flag.effect, Effect::By(_) | Effect::Together);
         if is_plain && given.value.is_null() {
-            // `null` in a file says that the tool's default counts.
+            // `null` in a file means the tool's default.
             self.tell(given, Way::NoEffect, String::new());
             return Ok(());
         }
@@ -118,12 +119,12 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Sets an input to what the text states. A default of the tool for it is gone.
+    /// Sets an input to the text's value, which replaces the tool's default and its row.
     pub fn read(&mut self, given: &Given, field: FieldId, value: Value) {
         self.read_as(given, field, value, Way::Read, "");
     }
 
-    /// Sets an input to what follows from a flag, with a sentence about how.
+    /// Sets an input to a value derived from a flag, with a sentence about how.
     pub fn derive(&mut self, given: &Given, field: FieldId, value: Value, how: &str) {
         self.read_as(given, field, value, Way::Derived, how);
     }
@@ -143,7 +144,7 @@ impl<'a> Reading<'a> {
         self.defaults.push((id, row));
     }
 
-    /// Sets an input to what follows from several flags, none of which says it alone.
+    /// Sets an input to a value that follows from several flags together.
     pub fn follows(&mut self, flag: &str, id: FieldId, value: Value, how: &str) {
         self.defaults.retain(|(of, _)| *of != id);
         let row = row_of_no_place(flag, id, &value, Way::Derived, how);
@@ -158,18 +159,27 @@ impl<'a> Reading<'a> {
         self.rows.push(Row { flag, value: given.text(), way, note, place });
     }
 
-    /// A flag changes memory or time and is not modelled.
+    /// Reports a flag that changes memory or time and is not modelled.
     pub fn not_modelled(&mut self, given: &Given, why: &str) {
         self.tell(given, Way::NotModelled, why.to_owned());
     }
 
+<<<<<<< HEAD
     /// Returns the last flag of the text that goes by one of these names.
+=======
+    /// The last flag of the text with one of these names.
+>>>>>>> words-c
     pub fn stated(&self, names: &[&str]) -> Option<&Given> {
         self.stated.given.iter().rev().find(|given| names.iter().any(|name| is_same_name(name, &given.key)))
     }
 
+<<<<<<< HEAD
     /// Returns the text that was pasted or dropped beside this one under that name, whatever its
     /// folder.
+=======
+    /// The text with that file name that was pasted or dropped beside this one; folders are
+    /// ignored.
+>>>>>>> words-c
     pub fn beside_named(&self, path: &str) -> Option<&'a Text<'a>> {
         let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
         self.beside.iter().copied().find(|text| !text.name.is_empty() && name(text.name) == name(path))
@@ -180,35 +190,59 @@ impl<'a> Reading<'a> {
         !self.beside.is_empty()
     }
 
+<<<<<<< HEAD
     /// Flags that count as if they stood at the beginning of the text: a file of settings that a
     /// command names.
+=======
+    /// Puts flags before those of the text, so that the text's own win: for a file of settings that
+    /// a command names.
+>>>>>>> words-c
     pub fn begin_with(&mut self, mut given: Vec<Given>) {
         given.append(&mut self.stated.given);
         self.stated.given = given;
     }
 
+<<<<<<< HEAD
     /// Returns the flags of the program that starts the processes.
+=======
+    /// The flags of the launcher.
+>>>>>>> words-c
     pub fn launcher_flags(&self) -> &[Given] {
         &self.stated.launcher
     }
 
+<<<<<<< HEAD
     /// Returns the variable that is set for the program.
+=======
+    /// The environment variable with that name that is set for the program.
+>>>>>>> words-c
     pub fn environment(&self, name: &str) -> Option<&Given> {
         self.stated.environment.iter().rev().find(|given| given.key == name)
     }
 
+<<<<<<< HEAD
     /// Returns the flag of the program that starts the processes, such as torchrun's
     /// `nproc_per_node`.
+=======
+    /// The launcher's flag with one of these names, such as torchrun's `nproc_per_node`.
+>>>>>>> words-c
     pub fn launcher(&self, names: &[&str]) -> Option<&Given> {
         self.stated.launcher.iter().rev().find(|given| names.iter().any(|name| is_same_name(name, &given.key)))
     }
 
+<<<<<<< HEAD
     /// Returns the processes that the launcher starts on all machines, one for each GPU:
     /// `nproc_per_node × nnodes`, accelerate's `num_processes`, DeepSpeed's `num_gpus × num_nodes`,
     /// or the variables that ms-swift and others read.
     ///
     /// Without them it counts the GPUs that `CUDA_VISIBLE_DEVICES` names. `None` where no number is
     /// stated.
+=======
+    /// Processes that the launcher starts on all machines, one for each GPU: `nproc_per_node ×
+    /// nnodes`, accelerate's `num_processes`, DeepSpeed's `num_gpus × num_nodes`, or the variables
+    /// that ms-swift and others read. Without them, the number of GPUs that `CUDA_VISIBLE_DEVICES`
+    /// names; `None` where no number is stated.
+>>>>>>> words-c
     pub fn processes(&self) -> Option<u64> {
         let whole = |given: Option<&Given>| given.filter(|given| !given.is_unknown()).and_then(|given| given.whole().ok());
         if let Some(all) = whole(self.launcher(&["num_processes"])) {
@@ -224,7 +258,7 @@ impl<'a> Reading<'a> {
         each.or_else(visible).map(|each| each.saturating_mul(nodes.unwrap_or(1)))
     }
 
-    /// Segments that grow, as `PYTORCH_CUDA_ALLOC_CONF` says.
+    /// Reads expandable segments from `PYTORCH_CUDA_ALLOC_CONF`.
     pub fn allocator(&mut self) {
         for name in ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"] {
             let Some(given) = self.environment(name).cloned() else { continue };
@@ -246,8 +280,13 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
+<<<<<<< HEAD
     /// Takes the model of that name, or its folder's: a row of the catalog. One that the catalog
     /// does not have leaves the present model, and says so.
+=======
+    /// Takes the catalog's model with that name or folder. A model that the catalog does not have
+    /// leaves the present one and adds a row that says so.
+>>>>>>> words-c
     pub fn model(&mut self, given: &Given) {
         self.defaults.retain(|(of, _)| *of != FieldId::Model);
         if self.has_config {
@@ -263,8 +302,13 @@ impl<'a> Reading<'a> {
         self.tell(given, if why.is_empty() { Way::Read } else { Way::Derived }, note.trim_end().to_owned());
     }
 
+<<<<<<< HEAD
     /// Reads a file that the text refers to: one that was pasted or dropped beside it, by its name,
     /// or the only one. Returns whether there is one; where there is none, a row says what to add.
+=======
+    /// Reads a file that the text refers to among those pasted or dropped beside it: the one with
+    /// that name, or the only one. Returns whether there is one; if not, a row asks for it.
+>>>>>>> words-c
     ///
     /// # Errors
     /// [`LaunchError`] where the file cannot be read.
@@ -284,7 +328,7 @@ impl<'a> Reading<'a> {
         Ok(true)
     }
 
-    /// Reads what a part states, as if it stood in this text.
+    /// Reads a part's settings as if they were in this text.
     ///
     /// # Errors
     /// [`LaunchError`] where a value is not one that the part takes.
@@ -297,8 +341,13 @@ impl<'a> Reading<'a> {
         read
     }
 
+<<<<<<< HEAD
     /// Reads a file of further flags of the same tool, one that lies beside the text: those that
     /// the text does not state itself.
+=======
+    /// Reads the tool's flags from a file beside the text, except those that the text states
+    /// itself.
+>>>>>>> words-c
     ///
     /// # Errors
     /// The rest of a sentence that begins with the flag, where the file cannot be read.
@@ -306,7 +355,7 @@ impl<'a> Reading<'a> {
         self.take_beside(given, open, false)
     }
 
-    /// As [`beneath`](Self::beneath), but what the file says counts before what the text states.
+    /// As [`beneath`](Self::beneath), but the file's values override the text's.
     ///
     /// # Errors
     /// As there.
@@ -330,7 +379,7 @@ impl<'a> Reading<'a> {
         };
         let mut further = stated.map_err(|error| format!("names a file that cannot be read: {error}"))?.given;
         self.tell(given, Way::Read, "Read from the file beside the command.".to_owned());
-        // A file that names a further one is read alone.
+        // A file that such a file names in turn is not read.
         let plain = |key: &str| key.replace('_', "-");
         let stated: BTreeSet<String> = self.stated.given.iter().map(|own| plain(&own.key)).collect();
         further.retain(|own| !is_same_name(&own.key, &given.key) && (is_above || !stated.contains(&plain(&own.key))));
@@ -341,8 +390,12 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
+<<<<<<< HEAD
     /// Takes an accelerator by the name that a catalog row goes by; nothing changes where there is
     /// none.
+=======
+    /// Takes the accelerator with that name in the catalog; without such a row nothing changes.
+>>>>>>> words-c
     pub fn accelerator(&mut self, given: &Given) {
         match catalog::accelerator(&given.text()) {
             Some(row) => self.read(given, FieldId::Accelerator, Value::Text(row.id.to_owned())),
@@ -351,17 +404,17 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// An input with its value as a sentence, and a sentence more.
+/// A sentence with an input and its value, followed by another sentence.
 fn meaning(id: FieldId, value: &Value, more: &str) -> String {
     format!("{}: {}. {more}", field(id).label, show(id, value)).trim_end().to_owned()
 }
 
-/// A row about an input that no single place of the text sets.
+/// A row about an input that is not set at a single place of the text.
 fn row_of_no_place(flag: &str, id: FieldId, value: &Value, way: Way, more: &str) -> Row {
     Row { flag: flag.to_owned(), value: show(id, value), way, note: meaning(id, value, more), place: None }
 }
 
-/// The scenario without what a command says itself: how it is run, formats, layout, reserves.
+/// The scenario without the inputs that a command determines: the run, formats, layout, reserves.
 fn without_run(present: &Scenario) -> Scenario {
     let mut scenario = present.clone();
     let is_of_run = |id: &FieldId| {
@@ -377,7 +430,7 @@ fn without_run(present: &Scenario) -> Scenario {
     scenario
 }
 
-/// The rest of a sentence behind the name of a flag, from a sentence about an input.
+/// The end of a sentence about an input, which can follow the name of a flag.
 fn rest_of_sentence(sentence: &str, value: &str) -> String {
     let rest =
         ["takes", "can", "is", "must"].iter().filter_map(|verb| sentence.find(&format!(" {verb} ")).map(|at| at + 1)).min();

@@ -1,4 +1,4 @@
-//! The report of a reading: a row for each flag, and what came of it.
+//! The report of a reading: a row for each flag, with its effect on the scenario.
 
 use super::{Format, Place};
 use crate::scenario::Scenario;
@@ -19,17 +19,17 @@ pub struct Launched {
 pub struct Row {
     /// The flag as the tool calls it.
     pub flag: String,
-    /// The value as it is stated or meant.
+    /// The value, as stated or as interpreted.
     pub value: String,
-    /// The way the value came.
+    /// The origin of the value, or the reason why it does not count.
     pub way: Way,
-    /// A sentence more, or nothing.
+    /// A further sentence, or an empty text.
     pub note: String,
-    /// The place in the text; nothing for defaults and what follows from others.
+    /// The place in the text; `None` for defaults and derived values.
     pub place: Option<Place>,
 }
 
-/// The way in which a row's value came, or why it does not count.
+/// The origin of a row's value, or the reason why it does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Way {
     /// The text states it.
@@ -38,16 +38,20 @@ pub enum Way {
     Default,
     /// It follows from other values.
     Derived,
-    /// It changes no memory and no time that is estimated.
+    /// It changes neither the estimated memory nor the estimated time.
     NoEffect,
     /// It changes memory or time, and is not modelled.
     NotModelled,
-    /// The tool's table has no such flag, or its value is not known in the text.
+    /// The tool's table has no such flag, or the text does not determine its value.
     Unknown,
 }
 
 impl Way {
+<<<<<<< HEAD
     /// Returns true if the row's flag changes memory or time, or may, and does not count.
+=======
+    /// True if the row's flag changes or may change memory or time and does not count.
+>>>>>>> words-c
     pub const fn is_left_out(self) -> bool {
         matches!(self, Self::NotModelled | Self::Unknown)
     }

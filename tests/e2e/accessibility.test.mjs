@@ -1,4 +1,5 @@
-// WCAG 2.2 AA in every state by axe, and what axe cannot see: the keyboard, the charts, zoom, motion, the sticky bar and paper.
+// Accessibility: WCAG 2.2 AA in every state by axe, and checks that axe does not make: the
+// keyboard, the charts, zoom, motion, the sticky bar and paper.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -19,7 +20,8 @@ const openAll = async (page) => {
   for (const button of await page.locator('tr.ledger__item .ledger__toggle').all()) await button.click();
 };
 
-/** Name, link, how the page is opened (`dark`: looked at in both schemes), and what is done on it. */
+/** States to check: name, link, options for opening the page (`dark`: both colour schemes are
+ * checked), and steps to take on it. */
 const STATES = [
   ['the default scenario', undefined, { dark: true }],
   ['a scenario that does not fit', SHORT, { dark: true }],
@@ -63,7 +65,7 @@ const STATES = [
 
 for (const [name, fragment, options, prepare] of STATES) {
   test(`axe finds nothing: ${name}`, async () => {
-    // Without motion, so that no colour is measured on its way to another.
+    // Motion is off, so that no colour is measured in the middle of a transition.
     const page = await open(fragment, { reducedMotion: true, ...options });
     await allFetched(page);
     await prepare?.(page);
@@ -92,7 +94,8 @@ for (const [name, viewport] of [['a desktop', { width: 1280, height: 720 }], ['a
     await unfold(page);
     const expected = await reachable(page);
     assert.ok(expected.length > 60);
-    // From the very first stop: the browser goes on from where the last click was.
+    // Starts at the first stop of the Tab key, because the browser would continue from the last
+    // click.
     await page.locator('.skip').focus();
     const seen = [await page.locator('.skip').evaluate((element) => globalThis.describe(element))];
     const problems = [];
@@ -135,7 +138,7 @@ test('dialogs open from the keyboard, keep the focus, close with Escape and give
     await page.locator('dialog[open]').waitFor({ state: 'detached' });
     assert.equal(await page.evaluate(() => document.activeElement.dataset.testid), name, 'the focus returns');
   }
-  // And with its own buttons.
+  // The dialog's own buttons close it, too.
   await part(page, 'share').focus();
   await page.keyboard.press('Enter');
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
@@ -148,7 +151,8 @@ test('a model is chosen with the keyboard alone', async () => {
   const field = input(page, 'm');
   await field.focus();
   await page.keyboard.type('llama 2');
-  // The finder comes with the program for later, and its best row is marked then.
+  // The search of the list comes with the program's later part, and marks its best row when it is
+  // there.
   await until(async () => /Llama 2/.test(await page.locator('#l-m').getByRole('option').first().textContent()));
   await press(page, 'ArrowDown');
   const active = await field.getAttribute('aria-activedescendant');
@@ -158,7 +162,7 @@ test('a model is chosen with the keyboard alone', async () => {
   await press(page, 'Enter');
   assert.equal(plain(await field.inputValue()), name);
   assert.ok((await answer(page)).headline.includes(name));
-  // Far down the list, what is marked stays in sight.
+  // The marked row stays in sight far down the list.
   await press(page, 'ArrowDown', ...Array(30).fill('ArrowDown'));
   const marked = page.locator(`#${await field.getAttribute('aria-activedescendant')}`);
   const inSight = await until(() =>
@@ -190,7 +194,7 @@ for (const [id, key, other] of [['plot-seq', 's', 'gpus'], ['plot-gpus', 'n', 's
     const spoken = () => plot.getAttribute('aria-valuetext').then(plain);
     await plot.focus();
     if (id === 'plot-gpus') {
-      // Reading the curve asks for the best layouts, which then are part of what it says.
+      // Reading the curve requests the best layouts, which it then speaks as well.
       await press(page, 'ArrowRight', 'ArrowLeft');
       await page.waitForFunction((name) => document.getElementById(name).getAttribute('aria-valuetext').includes('Best layout'), id);
     }
@@ -200,7 +204,7 @@ for (const [id, key, other] of [['plot-seq', 's', 'gpus'], ['plot-gpus', 'n', 's
     const next = await spoken();
     assert.notEqual(next, start);
     assert.equal(await textOf(reading), next);
-    // The polite region says it once it rests.
+    // The polite live region announces the point after a pause.
     const polite = async () => plain((await page.locator('[aria-live=polite]').allTextContents()).join(' '));
     assert.ok(await until(async () => (await polite()).includes(next)), 'nothing was announced');
     await press(page, 'ArrowLeft');
@@ -239,7 +243,7 @@ test('what can be dragged can also be clicked or typed', async () => {
     const area = await page.locator(`#${id}`).boundingBox();
     await page.mouse.click(area.x + area.width * 0.75, area.y + area.height / 2);
     assert.notEqual(await value(), before, `a click on ${id}`);
-    // Dragging does the same.
+    // Dragging moves the point, too.
     const clicked = await value();
     await page.mouse.move(area.x + area.width * 0.75, area.y + area.height / 2);
     await page.mouse.down();
@@ -279,7 +283,8 @@ test('an error is tied to its input, and the verdict is announced once, not with
     globalThis.said = [];
     new MutationObserver(() => globalThis.said.push(document.getElementById('announcer').textContent)).observe(document.getElementById('announcer'), { childList: true, characterData: true, subtree: true });
   });
-  // In one go, because a busy machine may rest between two keys.
+  // All changes are made in one call, because between two keys a busy machine might pause long
+  // enough to be announced.
   await input(page, 'n').evaluate((field) => {
     for (const gpus of ['16', '32', '64', '128', '2', '1']) {
       field.value = gpus;
@@ -353,7 +358,7 @@ test('at 400 % zoom and with wide text nothing scrolls sideways', async () => {
   }
 });
 
-/** Words that are cut off, or stand outside the page. */
+/** Texts that are cut off or outside the page. */
 const cutOff = (page) =>
   page.evaluate(() => {
     const limit = document.documentElement.clientWidth;
@@ -411,26 +416,30 @@ for (const colorScheme of ['light', 'dark']) {
     const style = (selector, ...names) =>
       page.locator(selector).evaluateAll((list, wanted) => list.map((element) => wanted.map((name) => getComputedStyle(element)[name])), names);
 
-    // Layers: outlined, and each with a pattern of its own that stands out.
+    // Layers are outlined, and each has its own visible pattern.
     const layers = await style('.chart-curve .chart-area', 'stroke');
     assert.ok(layers.length >= 8 && layers.every(([stroke]) => stroke === system.CanvasText), layers.join(' '));
-    for (const [stroke, opacity] of await style('.chart-curve .chart-marks', 'stroke', 'strokeOpacity')) {
+    const marks = await style('.chart-curve .chart-marks', 'stroke', 'strokeOpacity');
+    assert.ok(marks.length > 0, 'no layer has a pattern');
+    for (const [stroke, opacity] of marks) {
       assert.ok(contrast(stroke, system.Canvas) >= 3 && Number(opacity) === 1, `${stroke} at ${opacity}`);
     }
     const drawn = await page.locator('#plot-seq .chart-marks').evaluateAll((list) => list.map((element) => element.getAttribute('d')));
     assert.equal(new Set(drawn).size, drawn.length);
-    // Lines and words of a chart.
+    // Lines and texts of a chart have contrast.
     for (const line of ['.chart-capacity', '.chart-now', '.chart-compare', '.chart-axis']) {
       const strokes = await style(line, 'stroke');
       assert.ok(strokes.length > 0 && strokes.every(([stroke]) => contrast(stroke, system.Canvas) >= 3), `${line}: ${strokes}`);
     }
-    for (const [fill] of await style('.chart-curve text', 'fill')) assert.ok(contrast(fill, system.Canvas) >= 4.5, fill);
+    const fills = await style('.chart-curve text', 'fill');
+    assert.ok(fills.length > 0, 'a chart has no text');
+    for (const [fill] of fills) assert.ok(contrast(fill, system.Canvas) >= 4.5, fill);
 
-    // Verdict: words and a mark.
+    // The verdict has a readable text and a mark.
     const [[ink, ground]] = await style('[data-testid=verdict] h1', 'color', 'backgroundColor');
     assert.ok(contrast(ink, system.Canvas) >= 4.5, `${ink} on ${ground}`);
 
-    // Buttons and inputs have an edge; what is pressed looks different from what is not.
+    // Buttons and inputs have an edge, and a pressed button looks different from one that is not.
     for (const selector of ['.bar .button[data-testid]', '.field__box, .field__input']) {
       const edges = await style(selector, 'borderTopStyle', 'borderTopWidth', 'borderTopColor', 'outlineStyle');
       const seen = edges.filter(([kind, width, colour]) => kind !== 'none' && parseFloat(width) >= 1 && contrast(colour, system.Canvas) >= 3);
@@ -440,7 +449,7 @@ for (const colorScheme of ['light', 'dark']) {
     assert.equal(pressed[0], system.Highlight);
     assert.ok(contrast(pressed[0], pressed[1]) >= 3, pressed.join(' on '));
 
-    // The ring around what has the focus.
+    // The focused element has a visible ring.
     for (const selector of ['[data-testid=share]', '#f-s', '#f-z', '#plot-seq', '#plot-gpus', '[data-testid=mode-serve]', '.curve__hear', 'summary']) {
       const target = page.locator(selector).first();
       await page.locator('.skip').focus();

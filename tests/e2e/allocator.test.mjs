@@ -1,14 +1,15 @@
-// The answers of PyTorch's allocator: once changes rest, the first words, the counts and the room are those of its replay.
+// Answers of PyTorch's allocator: after a pause, the verdict, the counts of GPUs and the remaining
+// room come from its replay.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, noConsoleErrors, screenshot } from './harness.mjs';
 import { open, part, textOf, type, until } from './steps.mjs';
 
-/** Its tensors take 25.7 GiB of 26, and lie with gaps between them. */
+/** A job whose tensors take 25.7 of 26 GiB, but do not fit because of gaps between them. */
 const GAPS = 'v1&m=llama3-8b&n=8&mem=26';
 
-/** Waits until a part says something. */
+/** Waits until a part's text matches. */
 const says = async (page, name, words) => {
   await until(async () => words.test(await textOf(part(page, name))));
   const text = await textOf(part(page, name));
@@ -48,7 +49,7 @@ test('a change of the warning makes it run, and the answer is the allocator\'s a
 test('room is about as much until the allocator was asked', async () => {
   const page = await open();
   assert.match(await textOf(part(page, 'fixes')), /sequences of about \d/);
-  // Where half of the memory stays free the second program is not fetched for it.
+  // Where half of the memory stays free, the worker program is not fetched for the replay.
   await type(page, 'mem', '30');
   await says(page, 'fixes', /sequences of \d.*micro-batch of \d/);
   await part(page, 'mode-serve').click();

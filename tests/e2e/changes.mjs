@@ -1,9 +1,10 @@
-// The changes that the speed of the page is measured with, and how one is measured: by speed.test.mjs, which judges, and by floor.mjs,
-// which tells what of it the browser alone takes.
+// The changes with which the page's speed is measured, and the measurement of one. speed.test.mjs
+// judges the times; floor.mjs tells how much of them the browser alone takes.
 
 export const ROUNDS = 5;
 
-/** Fields and the values they go through; every value changes the memory, so that ledger and both curves must be drawn anew. */
+/** Fields with the values that they take in turn. Every value changes the memory, so that ledger
+ * and both curves are drawn anew. */
 export const CHANGES = [
   ['s', ['4096', '16k', '32k', '2048', '8192']],
   ['b', ['2', '3', '4', '8', '1']],
@@ -27,7 +28,8 @@ export const CHANGES = [
   ['u', ['gb', 'gib', 'gb', 'gib', 'gb']],
 ];
 
-/** Runs in the page: makes one change and returns how long it took, or nothing where the change had no effect. */
+/** Runs in the page: makes one change and returns how long it took, or nothing where the change
+ * had no effect. */
 export function measure({ key, value }) {
   const element = document.getElementById(`f-${key}`) ?? document.querySelector(`[data-testid="unit-${value === 'gb' ? 'GB' : 'GiB'}"]`);
   const watched = {
@@ -78,10 +80,12 @@ export function measure({ key, value }) {
   });
 }
 
-/** Lets the page come to rest, as it is when a person changes something: what follows a change is done, and no frame is due at once. */
+/** Lets the page come to rest, as it is when a person changes something: all work after the last
+ * change is done, and the next frame is at a random distance. */
 export const rest = () => new Promise((resolve) => setTimeout(resolve, 150 + 17 * Math.random()));
 
-/** Runs in the page: milliseconds of writing and reading a list as JSON, the best of five. Tells how fast the machine is just now. */
+/** Runs in the page: milliseconds of writing and reading a list as JSON, the best of five. Shows
+ * how fast the machine is at this moment. */
 export function pace() {
   const list = Array.from({ length: 20000 }, (_, at) => ({ name: `row ${at}`, bytes: at * 12345, kind: 'weights' }));
   const runs = Array.from({ length: 5 }, () => {
@@ -92,5 +96,5 @@ export function pace() {
   return Math.min(...runs);
 }
 
-/** The middle of a sorted list, or another share of it. */
+/** The quantile of a sorted list: 0.5 is the median. */
 export const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];

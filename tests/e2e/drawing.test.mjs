@@ -1,11 +1,12 @@
-// Order of drawing: a link's page never shows the answer of the HTML, and places below the window are laid out after the picture.
+// Order of drawing: a page opened by a link never shows the answer in the HTML, and parts below the
+// window are laid out after the first paint.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openPage } from './harness.mjs';
 import { input, open, painted, part, ready } from './steps.mjs';
 
-/** Changes an input without going there: focus and scroll stay. */
+/** Changes an input without moving focus or scroll position. */
 const change = (page, key, text) =>
   input(page, key).evaluate((element, value) => {
     element.value = value;
@@ -37,7 +38,8 @@ test('a link’s page never shows the answer that stands in the HTML', async () 
   assert.equal(await page.locator('.answer').isVisible(), true);
 });
 
-/** Changes the length and returns, for every time that the places below began to wait or went on, which it was and the ledger's total then. */
+/** Changes the length. Returns, for each time that the parts below began to wait or went on,
+ * which of the two it was and the ledger's total at that time. */
 async function waits(page, length) {
   await page.evaluate(() => {
     const below = document.querySelector('.below');

@@ -1,4 +1,5 @@
-// Every number explains itself: unfolded by click and by keyboard, kept about the scenario, copied, printed, and usable by everybody.
+// Explanations of figures: opened by click and by keyboard, kept up to date with the scenario,
+// copied, printed, and accessible.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -6,7 +7,7 @@ import { axe, noConsoleErrors, noForeignRequests, single } from './harness.mjs';
 import { answer, command, open, part, plain, slowWorkers, type, unroll, until } from './steps.mjs';
 
 const SHORT = 'v1&m=llama3-8b&n=8&z=3';
-/** Walkthrough 3: the first document's job, scores in memory. */
+/** Walkthrough 3: the first document's job, with attention scores in memory. */
 const DOCUMENT = 'v1&m=ju-7b&s=4096&gb=128&b=empty&gpu=a100-40&ker=korthikanti&att=standard&rc=none&n=1&z=none&u=gb';
 
 const button = (page, what) => page.getByRole('button', { name: `Explain ${what}`, exact: true });
@@ -28,7 +29,7 @@ test('a figure unfolds in place: sentence, formula in letters and numbers, resul
   assert.equal(await button(page, 'Weights').getAttribute('aria-expanded'), 'true');
   assert.ok((await all.locator('math').count()) >= 2);
   assert.match(await words(all), /Weights = .+bytes = .+GiB.+From: exact/);
-  // It stands in a row of its own, below the figure.
+  // The explanation is in a row of its own below the figure.
   const below = await place(page, 'ledger/Weights').evaluate((element) => {
     const row = element.closest('tr');
     return [row.previousElementSibling.dataset.key, row.firstElementChild.colSpan];
@@ -145,7 +146,7 @@ for (const [name, options] of [
     await axe(page);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
     const wide = await page.locator('.explain__box').evaluateAll((boxes) => boxes.map((box) => box.getBoundingClientRect().right <= innerWidth));
-    assert.ok(wide.every(Boolean), 'a formula scrolls inside its own box');
+    assert.ok(wide.length > 0 && wide.every(Boolean), 'a formula scrolls inside its own box');
     const small = await page.locator('.why:visible').evaluateAll((list, least) => list.filter((one) => one.getBoundingClientRect().height < least).length, options.touch ? 44 : 24);
     assert.equal(small, 0, 'targets');
     noConsoleErrors(page);
@@ -157,8 +158,9 @@ const OUT_OF_REACH = /^This part of the page could not be fetched; the answer do
 const PROGRAM = '**/headroom-worker-*';
 
 /**
- * Tries again in place of an explanation, and waits for it. A worker that the page started by itself, while the program was still out of
- * reach, may fail after the button was pressed: the page then offers the button anew.
+ * Presses “Try again” in place of an explanation, and waits for the explanation. A worker that the
+ * page started earlier, while the program could not be fetched, may fail after the button was
+ * pressed; the page then shows the button again.
  */
 async function tryAgain(page, path) {
   const again = place(page, path).getByRole('button', { name: 'Try again' });
@@ -183,7 +185,7 @@ test('a worker that does not come: the place of the explanation says so, the ans
   const before = await answer(page);
   await type(page, 'n', '16');
   assert.notDeepEqual(await answer(page), before);
-  // In vain, and it says so again.
+  // Trying again fails, and the message appears again.
   await place(page, 'ledger/Weights').getByRole('button', { name: 'Try again' }).click();
   await place(page, 'ledger/Weights').getByRole('button', { name: 'Try again' }).waitFor();
   await page.unroute(PROGRAM);
@@ -199,7 +201,7 @@ test('a worker that stops while an explanation is open: nothing freezes, and the
   const closed = new Promise((done) => worker.once('close', done));
   await worker.evaluate(() => setTimeout(() => { throw new Error('stopped'); }));
   await closed;
-  // What is shown still holds, and stays.
+  // The shown explanations still hold, so they stay.
   assert.equal(await words(all), before);
   const answered = await answer(page);
   if (!single) await page.route(PROGRAM, (route) => route.abort());

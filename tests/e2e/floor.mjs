@@ -1,16 +1,20 @@
-// What the browser alone takes of the time that speed.test.mjs measures:  node tests/e2e/floor.mjs   (after `cargo xtask build`).
+// Measures the browser's own share of the time in speed.test.mjs. After `cargo xtask build`, run
+// `node tests/e2e/floor.mjs`.
 //
-// Every change of the speed test is made once in the page; what the page then writes into its document is recorded, node by node. The
-// same is then written again by a few lines of script that compute nothing, and measured with the same clock: from before the first
-// write until the browser has painted. Both from rest: right after a frame, most of the time is the wait for the next one, even in an
-// empty document, while a program's work falls into that wait. Where nodes were added or taken away, their parent is written as a whole,
-// so this is no floor under the page: it tells how much of a change the browser takes, roughly. A third figure is that of a document
-// with one word in it, from rest and right after a frame.
+// Every change of the speed test is made once in the page, and the page's writes into its document
+// are recorded, node by node. A few lines of script that compute nothing then repeat these writes,
+// and the same clock measures them: from before the first write until the browser has painted. Both
+// are measured from rest: right after a frame, most of the time is the wait for the next one, even
+// in an empty document, and a program's work would be hidden in that wait. Where nodes were added
+// or removed, their whole parent is rewritten, so the result is not a lower bound for the page but
+// a rough share. A third figure is that of a document with one word, from rest and right after a
+// frame.
 
 import { CHANGES, ROUNDS, measure, quantile, rest } from './changes.mjs';
 import { open, reach } from './steps.mjs';
 
-/** Runs in the page: from now on collects what changes in the document; `cut` ends one change and starts the next. */
+/** Runs in the page: starts to record changes of the document; `cut` ends one change and starts
+ * the next. */
 function record() {
   const path = (node) => {
     const steps = [];
@@ -39,7 +43,8 @@ function record() {
   };
 }
 
-/** Runs in the page: writes a recorded change again; how long until it is painted, and how long the writing alone took. */
+/** Runs in the page: repeats a recorded change; returns the time until it is painted, and the
+ * time of the writing alone. */
 function replay(number) {
   const start = performance.now();
   for (const { path, html, text, name, value } of globalThis.changes[number]) {

@@ -1,6 +1,7 @@
-// Writes the first paint into index.html: the default scenario's bar, form and answer as the app draws them, so that the
-// answer stands on the page before the program does and nothing moves when it takes over.
-// Run after `cargo xtask build`:  node tests/e2e/frame.mjs   (then build again). frame.test.mjs fails while the two differ.
+// Writes the first paint into index.html: the default scenario's bar, form and answer as the app
+// draws them. The page then shows the answer before the program runs, and nothing moves when it
+// takes over. Run after `cargo xtask build`:  node tests/e2e/frame.mjs   (then build again).
+// frame.test.mjs fails while the two differ.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// The first paint in index.html is what the app draws for the default scenario.
+// The first paint in index.html equals the app's drawing of the default scenario.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

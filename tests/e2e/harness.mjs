@@ -1,4 +1,5 @@
-// What the end-to-end tests share: the built page on a local server, a browser, and checks that every state must pass.
+// Shared by the end-to-end tests: the built page on a local server, a browser, and checks that
+// every state must pass.
 //
 // The page is served below a folder (/any/path/) so that an address that is not relative fails.
 // `openPage` returns a Playwright page; everything a test opens is closed when its file ends.
@@ -49,7 +50,7 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** Whether the tests run against the page that is one file, opened without a server. */
+/** True if the tests run against the page that is one file, opened without a server. */
 export const single = process.env.HEADROOM_SINGLE === '1';
 
 let server;
@@ -71,7 +72,8 @@ export async function pageUrl() {
   return server.url;
 }
 
-/** Serves the folder that is named at each request; with its address and how to end it. */
+/** Serves the folder that `folderOf` returns at each request; returns the server's address and a
+ * function that ends it. */
 export async function serve(folderOf) {
   const made = http.createServer((request, response) => answer(folderOf(), request, response));
   await new Promise((listening) => made.listen(0, '127.0.0.1', listening));
@@ -95,7 +97,8 @@ async function answer(folder, request, response) {
       'content-encoding': 'gzip',
       'content-length': body.length,
       'x-content-type-options': 'nosniff',
-      // As GitHub Pages and others send it: a frame without an origin of its own asks for scripts as a stranger.
+      // GitHub Pages and others send this header, too. A frame without an origin of its own needs
+      // it, because its requests count as cross-origin.
       'access-control-allow-origin': '*',
     });
     response.end(body);
@@ -105,9 +108,10 @@ async function answer(folder, request, response) {
 }
 
 /**
- * Opens the page in a browser profile of its own (empty local storage) and returns the Playwright page after `load`.
+ * Opens the page in a browser profile of its own (empty local storage) and returns the Playwright
+ * page after `load`.
  *
- * - `fragment`: what stands after `#`
+ * - `fragment`: the part of the address after `#`
  * - `viewport`: `{ width, height }` in CSS pixels
  * - `colorScheme`: `'light'` or `'dark'`; `contrast`: `'more'` for high contrast
  * - `reducedMotion`: true asks for less movement; `forcedColors`: true takes the system's colours
@@ -164,18 +168,20 @@ export function requestsOf(page) {
   return records.get(page).requests;
 }
 
-/** Bytes that the page's requests brought, as they travelled (gzip), without heads. */
+/** Bytes of the page's responses as transferred (gzip), without headers. */
 export async function bytesLoaded(page) {
   const sizes = await Promise.all(requestsOf(page).filter(isRemote).map((request) => request.sizes()));
   return sizes.reduce((sum, size) => sum + size.responseBodySize, 0);
 }
 
-/** Fails when the page logged an error or threw one. Warnings pass: Chromium warns about unused preloads. */
+/** Fails when the page logged an error or threw one. Warnings pass: Chromium warns about unused
+ * preloads. */
 export function noConsoleErrors(page) {
   assert.deepEqual(records.get(page).errors, []);
 }
 
-/** Fails when the page asked another server for anything, or its own for anything outside its folder. */
+/** Fails when the page asked another server for anything, or its own for anything outside its
+ * folder. */
 export async function noForeignRequests(page) {
   const home = await pageUrl();
   const foreign = requestsOf(page).filter(isRemote).map((request) => request.url()).filter((url) => !url.startsWith(home));
@@ -186,7 +192,8 @@ function isRemote(request) {
   return !/^(data|blob):/.test(request.url());
 }
 
-/** Fails when axe finds a violation of WCAG 2.2 A or AA in the page's present state, and says which and where. */
+/** Fails when axe finds a violation of WCAG 2.2 A or AA in the page's present state, and says
+ * which and where. */
 export async function axe(page) {
   const file = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
   // Not addScriptTag: the page's content security policy forbids inline scripts.
@@ -205,15 +212,16 @@ export async function axe(page) {
   assert.deepEqual(violations, []);
 }
 
-/** Saves what the page looks like as tests/e2e/out/NAME.png. */
+/** Saves a screenshot as tests/e2e/out/NAME.png. */
 export async function screenshot(page, name, options = {}) {
   mkdirSync(OUT, { recursive: true });
   await page.screenshot({ path: path.join(OUT, `${name}.png`), fullPage: true, ...options });
 }
 
 /**
- * The first screen as the app draws it, as plain HTML: values of inputs written out, nothing that only the program gives sense to.
- * The content security policy allows no inline style, so none is left.
+ * The first screen as the app draws it, as plain HTML: values of inputs are attributes, and
+ * attributes that only the program uses are removed. Inline styles are removed as well, because
+ * the content security policy forbids them.
  */
 export async function frameOf(page) {
   await page.locator('#app[data-live] [data-testid="verdict"] h1').waitFor();

@@ -1,4 +1,5 @@
-// Walkthroughs with keys alone: no pointer is used, and at every stop of the Tab key the focus is in sight.
+// Walkthroughs with keys alone: no pointer is used, and at every stop of the Tab key the focus is
+// in sight.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +10,7 @@ import { answer, bytesOf, downloaded, input, link, open, part, paste, plain, sam
 
 const GIB = 2 ** 30;
 
-/** What every one of them ends with. */
+/** The checks at the end of every walkthrough. */
 async function done(page) {
   await onlyKeys(page);
   noConsoleErrors(page);
@@ -75,7 +76,8 @@ test('by keyboard, walkthrough 5: serving Llama 3 70B with 128k tokens', async (
   assert.deepEqual([bytesOf(json, 'Weights'), bytesOf(json, 'KV cache')], [2 * 70_553_706_496, 40 * GIB]);
   await enter(page, part(page, 'fixes').getByRole('button', { name: /int4|4.bit/i }));
   assert.equal((await sameAsCommand(page)).verdict, 'tight');
-  // The button is gone with its reason; the next stop is still in this part of the page, not its first.
+  // The pressed button is gone with its reason. The next Tab stop must still be in this part of the
+  // page and not at the page's beginning.
   await page.keyboard.press('Tab');
   const where = await page.evaluate(() => [document.activeElement.className, document.activeElement.closest('.answer') !== null]);
   assert.ok(where[1], `the focus went to ${where[0]}`);
@@ -86,7 +88,7 @@ test('by keyboard, walkthrough 6: a config.json that nobody has seen', async () 
   const page = await openByKeys();
   await enter(page, part(page, 'paste'));
   await go(page, part(page, 'paste-text'));
-  // As a paste does: the text at once.
+  // Inserts the text at once, as a paste does.
   await page.keyboard.insertText('{"model_type":"llama","hidden_size":2048,"num_hidden_layers":16,"num_attention_heads":32,"num_key_value_heads":8,"intermediate_size":8192,"vocab_size":128256}');
   await part(page, 'paste-report').waitFor();
   await enter(page, part(page, 'paste-use'));
@@ -159,9 +161,10 @@ test('by keyboard, walkthrough 16: absurd input says so where it stands, and und
     const old = plain(await (await reach(page, key)).inputValue());
     await type(page, key, text);
     assert.ok((await errorSaid(page, key)).length > 20, key);
-    // On the way there `1` was a length; the text as a whole is none, and the page says that it shows an earlier answer.
+    // While it was typed, `1` was a valid length. The complete text is not, and the page says that
+    // it shows an earlier answer.
     await part(page, 'stale').waitFor();
-    // Undo first takes the text that is no number, then what was typed before it became none.
+    // The first undo removes the invalid text, the next one the value that was valid while typing.
     await enter(page, part(page, 'undo'));
     await part(page, 'stale').waitFor({ state: 'detached' });
     if (plain(await input(page, key).inputValue()) !== old) await page.keyboard.press('Enter');
@@ -187,7 +190,7 @@ test('by keyboard: a value typed key by key is one step of undo, and so is the n
   const page = await openByKeys('v1&n=64&m=llama3-8b');
   const shown = () => input(page, 'n').inputValue();
   await go(page, input(page, 'n'));
-  // Slower than any slider is dragged: the field stays the same, and the number goes on.
+  // Typing slowly continues the number in the same field, as one step of undo.
   for (const [at, key] of [...'128'].entries()) {
     if (at > 0) await page.waitForTimeout(1000);
     await page.keyboard.press(key);
@@ -197,7 +200,7 @@ test('by keyboard: a value typed key by key is one step of undo, and so is the n
   assert.equal(await shown(), '64');
   await page.keyboard.press('Control+Shift+z');
   assert.equal(await shown(), '128');
-  // Left and entered again, the same field begins a step.
+  // Leaving the field and entering it again begins a new step of undo.
   await page.keyboard.press('Tab');
   await page.keyboard.press('Shift+Tab');
   await page.keyboard.press('End');

@@ -1,4 +1,5 @@
-// The page with keys alone: the vocabulary of steps.mjs without a pointer. `byKeys` fails a test that touches anything else.
+// Steps with the keyboard alone: the steps of steps.mjs without a pointer. `onlyKeys` fails a test
+// that used anything else.
 
 import assert from 'node:assert/strict';
 import { errorOf, input, open, part, plain, until } from './steps.mjs';
@@ -12,7 +13,8 @@ export const describing = (page) =>
     };
   });
 
-/** What has the focus, and whether a reader sees that: a ring, not under a sticky bar, not out of sight. */
+/** The focused element, and whether a reader can see it: it has a ring, is in sight, and is not
+ * under a sticky bar. */
 export const focused = (page) =>
   page.evaluate(() => {
     const element = document.activeElement;
@@ -53,7 +55,8 @@ export async function openByKeys(fragment, options = {}) {
 /** Fails when anything but keys was used. */
 export const onlyKeys = async (page) => assert.deepEqual(await page.evaluate(() => globalThis.pointed), []);
 
-/** Goes to an element with Tab or Shift+Tab, whichever leads there, and fails where a stop on the way is not in sight. */
+/** Goes to an element with Tab or Shift+Tab, whichever leads there, and fails where a stop on
+ * the way is not in sight. */
 export async function go(page, locator) {
   const target = locator.first();
   await target.waitFor();
@@ -81,7 +84,7 @@ export async function enter(page, locator) {
 /** Makes sure that a field's input is in sight, and goes there. */
 export async function reach(page, key) {
   const field = input(page, key);
-  // A fold is empty until it is opened: one after the other, until the field is there.
+  // A fold is empty until it is opened, so folds are opened one by one until the field is there.
   const closed = page.locator('.controls details.fold:not([open]) > summary');
   while (!(await field.isVisible())) {
     const left = await closed.count();
@@ -92,13 +95,13 @@ export async function reach(page, key) {
   return go(page, field);
 }
 
-/** Types a text into a field in place of what stands there. */
+/** Types a text into a field and replaces its content. */
 export async function type(page, key, text) {
   const field = await reach(page, key);
   await page.keyboard.press('Control+a');
   await page.keyboard.press('Delete');
   await page.keyboard.type(text);
-  // What was typed stays until the field is left; a field that formats its value does so then.
+  // The typed text stays until the field is left; only then a field may format its value.
   assert.equal(plain(await field.inputValue()).replace(/ /g, ''), text.replace(/ /g, ''), `what stands in ${key}`);
 }
 
@@ -128,7 +131,7 @@ export async function pick(page, key, search, name) {
   throw new Error(`${name} is not in the list of ${key}`);
 }
 
-/** Train, fine-tune or serve. */
+/** Chooses the mode: `'train'`, `'tune'` or `'serve'`. */
 export const mode = (page, name) => enter(page, part(page, `mode-${name}`));
 
 /** The error line of a field, read where the input points to. */

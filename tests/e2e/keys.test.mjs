@@ -1,4 +1,5 @@
-// The model is its config.json: the form shows the keys that its family reads, links carry those that differ.
+// A model is its config.json: the form shows the keys that its family reads, and links carry the
+// keys that differ.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

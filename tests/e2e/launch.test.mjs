@@ -1,4 +1,5 @@
-// Commands and files of other tools: pasted, chosen, dropped; written in the share dialog; and the list of what fits.
+// Commands and files of other tools, pasted, chosen or dropped; their writing in the share dialog;
+// and the list of models that fit.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,11 +19,11 @@ test('a pasted command is read with every setting, used with one click, and undo
   await axe(page);
   await screenshot(page, 'launch-report');
   await part(page, 'paste-use').click();
-  await until(async () => /Serving Qwen2\.5 72B on 4 × H200/.test((await answer(page)).headline));
+  assert.ok(await until(async () => /Serving Qwen2\.5 72B on 4 × H200/.test((await answer(page)).headline)), 'the command is not used');
   assert.match((await part(page, 'verdict').getByTestId('remark').allTextContents()).map(plain).join(' '), /Not counted of the command: frobnicate/);
   await sameAsCommand(page);
   await page.keyboard.press('Control+z');
-  await until(async () => (await answer(page)).headline === before);
+  assert.ok(await until(async () => (await answer(page)).headline === before), 'undo does not lead back');
   noConsoleErrors(page);
 });
 
@@ -45,7 +46,7 @@ test('a script and the file beside it are chosen together', async () => {
   ]);
   await part(page, 'paste-report').waitFor();
   await part(page, 'paste-use').click();
-  await until(async () => /Serving Llama · 10/.test((await answer(page)).headline));
+  assert.ok(await until(async () => /Serving Llama · 10/.test((await answer(page)).headline)), 'the script is not used');
   noConsoleErrors(page);
 });
 
@@ -79,7 +80,7 @@ test('what fits these GPUs is a list whose rows open as scenarios', async () => 
   await axe(page);
   await screenshot(page, 'what-fits');
   await row.click();
-  await until(async () => /Qwen2\.5 32B/.test((await answer(page)).headline));
+  assert.ok(await until(async () => /Qwen2\.5 32B/.test((await answer(page)).headline)), 'the row does not open');
   assert.match(await link(page), /ft=qlora/);
   noConsoleErrors(page);
 });

@@ -1,5 +1,5 @@
-// The link is the scenario: frozen links open, the address follows the page and the page follows the address, and no text in a link
-// becomes anything but text.
+// Links carry the scenario: frozen links open, address and page follow each other, and text in a
+// link is never read as markup.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import {
   textOf, type, unfold, until,
 } from './steps.mjs';
 
-/** Counts what the page writes into the browser's history. */
+/** Counts the page's writes into the browser's history. */
 const countWrites = (page) =>
   page.addInitScript(() => {
     globalThis.written = [];
@@ -23,7 +23,8 @@ const countWrites = (page) =>
   });
 const writes = (page) => page.evaluate(() => globalThis.written);
 
-/** The page has no answer: its card names these fields, no figure stands anywhere, and the command agrees. */
+/** Fails unless the page has no answer: its card names these fields, no figure is shown
+ * anywhere, and the command line agrees. */
 async function refused(page, keys) {
   const card = part(page, 'verdict');
   await part(page, 'refused').waitFor();
@@ -33,7 +34,7 @@ async function refused(page, keys) {
     const said = plain(await page.locator(`#e-${key}`).evaluate((error) => error.firstChild.textContent)).trim();
     assert.ok((await textOf(card)).includes(said), said);
   }
-  // The worker's panels are filled where somebody looks.
+  // The worker's panels are filled only when they are in sight.
   await page.locator('#timeline').scrollIntoViewIfNeeded();
   await page.locator('#timeline:not([aria-busy])').waitFor({ state: 'attached' });
   const shown = await page.locator('.strip, #answer, [data-own="ledger"], [data-own="cost"], [data-own="time"], #timeline').allTextContents();
@@ -53,7 +54,7 @@ test('every frozen link opens, with its values and its notices', async () => {
     assert.equal(notices.length, frozen.count, `${frozen.file}: ${notices}`);
     for (const notice of frozen.notices) assert.ok(notices.includes(plain(notice)), `${frozen.file}: ${notices}`);
     if (frozen.failed) assert.match((await answer(fresh)).headline, /Llama 3 8B on 8 × H100/);
-    // What the form shows is what the fixture says, where the form has that field as a number.
+    // The form shows the fixture's value for each field that it has as a number.
     await unfold(fresh);
     for (const [key, value] of Object.entries(frozen.values)) {
       const field = input(fresh, key);
@@ -80,7 +81,7 @@ test('a second link pasted into the same tab opens, and back and forward return'
   assert.deepEqual(await answer(page), first);
   await moved(page, () => page.goForward());
   assert.deepEqual(await answer(page), second);
-  // What was edited and not shared before the paste is one step of undo away.
+  // Edits before the paste that were not shared come back with one undo.
   await type(page, 'n', '16');
   const edited = await answer(page);
   await paste(page, 'v1&m=llama2-13b');
@@ -117,7 +118,8 @@ test('the address follows the page: once at rest, and never the same twice', asy
   assert.match(rested, /s=1049$/);
   assert.deepEqual(await writes(page), [`#${rested}`]);
   assert.equal(rested, await link(page));
-  // There and back again within the rest is no write; in one go, because a busy machine may rest between two keys.
+  // A change and its reverse within the pause cause no write. Both are made in one call, because a
+  // busy machine may pause longer between two keys.
   await field.evaluate((element) => {
     for (const tokens of ['2048', '1049']) {
       element.value = tokens;
@@ -125,13 +127,14 @@ test('the address follows the page: once at rest, and never the same twice', asy
     }
   });
   await page.waitForTimeout(LINK_RESTS_MS);
-  // Neither is what changes no scenario: opening folds, reading a curve.
+  // Opening folds or reading a curve causes no write, because the scenario does not change.
   await unfold(page);
   await page.locator('#plot-seq').focus();
   await page.keyboard.press('ArrowRight');
   await page.waitForTimeout(LINK_RESTS_MS);
   assert.equal((await writes(page)).length, 1);
-  // A slider dragged for seconds stays far below Safari's hundred writes in thirty seconds: never two within one rest.
+  // Safari allows a hundred writes in thirty seconds. A slider dragged for seconds stays far below:
+  // there are never two writes within one pause.
   const from = Date.now();
   for (let step = 0; step < 40; step += 1) {
     await page.keyboard.press(step % 2 ? 'ArrowLeft' : 'ArrowRight');
@@ -206,7 +209,7 @@ test('a link edited by hand opens what it says; one that is cut off says so', as
   const edited = await open(copied.replace('&n=16', '&n=32'));
   assert.match((await answer(edited)).headline, /Llama 3 70B on 32 ×/);
   assert.match(await textOf(part(edited, 'notices')), /changed by hand or cut off: its check sum does not match/);
-  // In the middle of the model's name: no other model answers.
+  // A link cut in the model's name is not answered with another model.
   const half = await open(copied.slice(0, copied.indexOf('0b&')));
   await refused(half, ['m']);
   assert.match(await textOf(part(half, 'verdict')), /Not in the list\. Training llama3-7 on .*Use Llama 3 70B/);
@@ -214,7 +217,7 @@ test('a link edited by hand opens what it says; one that is cut off says so', as
   await part(half, 'refused').waitFor({ state: 'detached' });
   assert.match((await answer(half)).headline, /Llama 3 70B on 8 ×/);
   await sameAsCommand(half);
-  // Nothing is left of it.
+  // A link of which nothing can be read shows the default scenario.
   const none = await open('v1&c=rf6&m');
   assert.match(await textOf(part(none, 'notices')), /Nothing of this link can be read.*The default scenario is shown instead/);
   for (const tab of [page, edited, half, none]) noConsoleErrors(tab);
@@ -224,7 +227,7 @@ test('a link to an impossible combination has its own card, and no other scenari
   const page = await open('v1&m=llama3-70b&tp=3');
   await refused(page, ['n']);
   assert.match(await textOf(part(page, 'verdict')), /Not possible like this\. Training Llama 3 70B on 8 ×/);
-  // The card leads to the field, and mends it.
+  // The card has a button that goes to the field and one that corrects it.
   await part(page, 'refused').getByRole('button', { name: 'Go to the field GPUs' }).click();
   assert.ok(await until(() => page.evaluate(() => document.activeElement.id === 'f-n')), 'the field has the focus');
   const way = part(page, 'refused').getByRole('button', { name: /^Use \d/ });
@@ -233,13 +236,15 @@ test('a link to an impossible combination has its own card, and no other scenari
   await part(page, 'refused').waitFor({ state: 'detached' });
   assert.match((await answer(page)).headline, new RegExp(`Llama 3 70B on ${gpus} ×`));
   await sameAsCommand(page);
-  // The curves that come have the size of their place.
+  // The curves then drawn have the size of their place.
   const [place, picture] = await Promise.all(['#plot-seq', '#plot-seq svg'].map((part_) => page.locator(part_).boundingBox()));
   assert.ok(Math.abs(place.width - picture.width) < 2, `${place.width} ${picture.width}`);
-  // A link pasted later is another scenario: what was shown before is no earlier answer of it.
+  // A link pasted later is another scenario, so the answer shown before is not kept as an earlier
+  // answer.
   await paste(page, 'v1&m=llama2-13b&tp=3');
   await refused(page, ['n']);
-  // Typing leaves it the same scenario: its last valid answer steps back, and leads to the red field.
+  // Typing keeps the scenario: its last valid answer stays in the background and points to the
+  // invalid field.
   await paste(page, 'v1&m=llama3-70b&n=32');
   const good = await answer(page);
   await type(page, 'tp', '3');
@@ -277,12 +282,12 @@ const MARKUP = [
 
 test('no text in a link becomes an element, a request or an error', async () => {
   const allowed = 'script, img, iframe, object, embed, link, style, base, form, a[href^="javascript"]';
-  // With a link the page has its later style sheet from the start.
+  // A page opened by a link has its later style sheet from the start.
   const page = await open('v1&n=4');
   const elements = () => page.evaluate((selector) => [...document.querySelectorAll(selector)].map((element) => element.outerHTML.slice(0, 80)), allowed);
   const known = await elements();
   const frozen = frozenLinks().map((entry) => fragmentOf(entry.link));
-  // One link cut and garbled in many places, besides the list above.
+  // One link, cut and garbled in many places, in addition to the list above.
   const cuts = Array.from({ length: 15 }, (_, at) => frozen[2].slice(0, 16 * at));
   const garbled = Array.from({ length: 15 }, (_, at) => `${frozen[2].slice(0, 15 * at)}\u00e9${frozen[2].slice(15 * at + 1)}`);
   for (const fragment of [...MARKUP, ...cuts, ...garbled]) {

@@ -1,4 +1,5 @@
-// The second program: fetched when it is needed, in a worker; what it writes, and what the page says without it.
+// The worker program: it is fetched when it is needed, its panels are right, and the page reports
+// when it cannot be fetched.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -44,10 +45,10 @@ test('the panels follow the scenario, what was unfolded stays so, and late answe
   await fetched(page, 'methods');
   assert.notEqual(await textOf(sheet), before);
   assert.equal(await sheet.evaluate((element) => element.open), true);
-  // The engine's column is the ledger of what is shown now.
+  // The engine's column shows the ledger of the present scenario.
   const { total } = await answer(page);
   assert.equal(await textOf(part(page, 'methods-row-total').locator('td').first()), total);
-  // A scenario with a problem leaves the answer to the one before it.
+  // With an invalid input, the panel keeps the answer to the last valid scenario.
   await type(page, 'n', 'many');
   await fetched(page, 'methods');
   assert.equal(await textOf(part(page, 'methods-row-total').locator('td').first()), total);
@@ -63,12 +64,12 @@ for (const [name, pattern] of [['script', '**/headroom-worker-*.js'], ['program'
     await again(page, 'methods').waitFor();
     assert.match(await textOf(page.locator('#methods')), OUT_OF_REACH);
     await axe(page);
-    // The answer needs none of it.
+    // The page's own answer does not need the worker.
     const before = await answer(page);
     await type(page, 'n', '32');
     assert.notDeepEqual(await answer(page), before);
     assert.equal(await page.locator('#stopped').isVisible(), false);
-    // The change has asked again, in vain; from here on it could be had.
+    // The change has asked again without success; from here on the program can be fetched.
     await page.waitForTimeout(2 * FAR_RESTS_MS);
     await again(page, 'methods').waitFor();
     await page.unroute(pattern);
@@ -96,7 +97,7 @@ test('offline the answer follows every change, and what was never fetched says s
   await page.context().setOffline(false);
   await dialog.getByRole('button', { name: 'Try again' }).click();
   await part(page, 'paste-report').waitFor();
-  // What was fetched once works without the network.
+  // Once fetched, the program works without a network.
   await page.context().setOffline(true);
   await page.keyboard.press('Escape');
   await fetched(page, 'methods');

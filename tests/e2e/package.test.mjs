@@ -1,4 +1,4 @@
-// The engine as a package: the same answers in Node and in a browser as from the command.
+// The engine as a package: in Node and in a browser it gives the command line's answers.
 
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -31,7 +31,7 @@ test('a browser gets what Node gets', { skip }, async () => {
   try {
     const page = await openPage({
       url: `${server.url}package.json`,
-      // The browser asks for an icon, which a package has not.
+      // The browser asks for an icon, which the package does not have.
       prepare: (page) => page.route('**/favicon.ico', (route) => route.fulfill({ status: 204 })),
     });
     const answer = await page.evaluate(async ({ script, command }) => {

@@ -1,4 +1,5 @@
-// What is left when the program cannot start, or has stopped: a static overlay with the link and a way on.
+// When the program cannot start or has stopped, a static overlay shows the link and a way to
+// continue.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,8 +9,8 @@ import { address, answer, link, open, plain, ready, type } from './steps.mjs';
 const overlay = (page) => page.locator('#stopped');
 
 /**
- * Makes the program panic for real: it asks the clock while it writes a step of undo down, and here the clock presses Ctrl+Z. The change
- * that is being made does not happen any more.
+ * Makes the program panic for real. It reads the clock while it records a step of undo, and here
+ * the clock presses Ctrl+Z at that moment. The change that is being made is then lost.
  */
 const panic = async (page) => {
   await page.evaluate(() => {
@@ -58,7 +59,7 @@ test('the program cannot be loaded: the frame, and why nothing moves', async () 
     await overlay(page).waitFor({ state: 'visible', timeout: 20_000 });
     assert.match(plain(await overlay(page).textContent()), /needs WebAssembly/);
     assert.match(plain(await page.locator('#stopped-link').textContent()), /#v1&n=16$/);
-    // The answer of the default scenario stands behind it.
+    // Behind the overlay is the answer to the default scenario.
     await page.getByRole('button', { name: 'Close this message' }).click();
     assert.match(plain(await page.locator('h1').first().textContent()), /Llama 3 8B on 8 × H100 SXM5/);
     assert.ok(await page.locator('h1').first().isVisible());

@@ -1,4 +1,4 @@
-// Modules that few models have are a part of the program, which the page fetches when a scenario needs it.
+// The program's part with modules that few models have is fetched when a scenario needs it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,7 +8,8 @@ import { answer, open, part, pick, sameAsCommand, until } from './steps.mjs';
 const PART = /headroom-part-[0-9a-f]+\.wasm$/;
 const HEADLINE = /takes [\d.,]+ of [\d.]+ GiB/;
 
-/** Opens the page and keeps the addresses of parts that it asks for; without a `network` none comes. */
+/** Opens the page and records the addresses of the parts that it requests; while `network.there`
+ * is false, requests fail. */
 async function opened(fragment, network = { there: true }) {
   const asked = [];
   const prepare = (page) =>
@@ -26,7 +27,7 @@ test('no part is fetched for a model of the common form', { skip }, async () => 
   const { page, asked } = await opened('v2&m=qwen3-8b');
   assert.match((await answer(page)).headline, /Qwen3 8B/);
   await part(page, 'mode-serve').click();
-  await until(async () => /serving/i.test((await answer(page)).headline));
+  assert.ok(await until(async () => /serving/i.test((await answer(page)).headline)), 'the model is not served');
   assert.deepEqual(asked, []);
   noConsoleErrors(page);
 });
@@ -58,7 +59,7 @@ test('while its part is on its way the card says so, and no field is red', { ski
   const network = { there: true, comes: new Promise((done) => (come = done)) };
   const { page } = await opened(undefined, network);
   await pick(page, 'm', 'gpt-2 xl', 'GPT-2 XL');
-  await until(async () => /is being fetched/.test(await part(page, 'stale').innerText()));
+  assert.ok(await until(async () => /is being fetched/.test(await part(page, 'stale').innerText())), 'the card does not say that a part is fetched');
   assert.equal(await part(page, 'error-m').count(), 0);
   come();
   await part(page, 'stale').waitFor({ state: 'detached' });
@@ -71,10 +72,10 @@ test('without a network the page says what is missing, keeps its answer, and tri
   const { page, asked } = await opened(undefined, network);
   const before = (await answer(page)).headline;
   await pick(page, 'm', 'gpt-2 xl', 'GPT-2 XL');
-  await until(async () => /could not be fetched/.test(await page.locator('[data-own=notices]').innerText()));
+  assert.ok(await until(async () => /could not be fetched/.test(await page.locator('[data-own=notices]').innerText())), 'no notice says what is missing');
   assert.equal((await answer(page)).headline, before);
   network.there = true;
   await pick(page, 'm', 'gpt-2 large', 'GPT-2 large');
-  await until(async () => /GPT-2 large/.test((await answer(page)).headline));
+  assert.ok(await until(async () => /GPT-2 large/.test((await answer(page)).headline)), 'it is not tried again');
   assert.ok(asked.length >= 2);
 });

@@ -1,5 +1,5 @@
-// Fifteen real files, pasted: each answer is right, says what is not in it, or is refused; none carries another model's name; and a
-// link opened elsewhere says the same.
+// Fifteen real files, pasted: each is answered correctly, named as partly counted, or refused. No
+// answer has another model's name, and its link, opened elsewhere, gives the same answer.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -14,13 +14,14 @@ const HERE = path.dirname(fileURLToPath(import.meta.url));
 const CONFIGS = path.resolve(HERE, '../data/configs');
 const ROWS = JSON.parse(readFileSync(path.resolve(HERE, '../../src/catalog/models.json'), 'utf8')).map((row) => row.name);
 
-/** The scenario before: nothing of its model may be left in an answer about another. */
+/** The scenario before each paste; the new answer must contain nothing of its model. */
 const BEFORE = 'v1&do=serve&m=llama2-13b&gpu=h200&n=8&tp=8';
 
-/** A decoder's file under a kind that nobody has listed. */
+/** A decoder's file with an unknown `model_type`. */
 const ofNoKnownKind = (text) => text.replace('"llama"', '"nobody_knows"');
 
-/** File; the name of its answer, as a row of the list where the list has it; what its card says; or how it is refused. */
+/** For each file: the name in its answer (the catalog's, where it has the model) and the remarks
+ * on its card, or its refusal. */
 const FILES = [
   { file: 'gemma-3-27b.json', name: /^Gemma 3 27B with images$/, size: '27 432 406 640', remarks: [/^Texts alone: the vision tower and its projector lie in memory/] },
   { file: 'corpus/Qwen__Qwen3-VL-8B-Instruct.json', name: /^Qwen3-VL( · 8\.8 B| 8B)$/, size: '8 767 123 696', remarks: [/^Texts alone: the vision tower/] },
@@ -46,10 +47,11 @@ const FILES = [
 
 const remarksOf = async (page) => (await part(page, 'verdict').getByTestId('remark').allTextContents()).map(plain);
 
-/** Puts a file into the dialog, and waits for what comes of it: its report, a card for an unknown kind, or a refusal. */
+/** Puts a file into the dialog, and waits for its report, the card for an unknown kind, or the
+ * refusal. */
 async function fill(page, file, changed = (text) => text) {
   await part(page, 'paste').click();
-  // Several texts in one dialog: the last one counts.
+  // An invalid text comes first, to test that the last text in the dialog counts.
   await part(page, 'paste-text').fill('{"model_type": "llama"}');
   await part(page, 'paste-error').waitFor();
   await part(page, 'paste-text').fill(changed(readFileSync(path.join(CONFIGS, file), 'utf8')));
@@ -57,7 +59,7 @@ async function fill(page, file, changed = (text) => text) {
   const found = async () => {
     for (const name of outcome) {
       const text = (await part(page, name).count()) > 0 ? await textOf(part(page, name)) : '';
-      // The error of the text before stands until the answer to this one.
+      // The first text's error stays until this text is answered.
       if (text && !text.includes('The key "num')) return name;
     }
     return '';
@@ -65,7 +67,7 @@ async function fill(page, file, changed = (text) => text) {
   return until(async () => ((await part(page, 'paste-error').filter({ hasText: 'is missing' }).count()) > 0 ? '' : found()));
 }
 
-/** No name of a row stands in the headline but the model's own. */
+/** The headline contains no catalog name other than the model's own. */
 function noOtherName(headline, name, file) {
   const rest = headline.replace(name, '');
   for (const row of ROWS.filter((row) => row !== name)) assert.ok(!rest.includes(row), `${file}: ${headline} names ${row}`);
@@ -96,7 +98,7 @@ test('fifteen real files: right, flagged or refused, each under its own name, an
     } else {
       assert.equal(outcome, 'paste-report', file);
     }
-    // Name and size first, then what is not counted, then the keys.
+    // The report shows name and size first, then uncounted parts, then the keys.
     const offered = await part(page, 'paste-name').inputValue();
     assert.match(offered, name, file);
     if (size) assert.ok((await textOf(part(page, 'paste-size'))).startsWith(`${size} parameters`), `${file}: ${await textOf(part(page, 'paste-size'))}`);
@@ -145,7 +147,7 @@ test('an encoder is trained, and serving it is refused with a way out', async ()
   const served = await open(shared.replace('v2&', 'v2&do=serve&'), { context: page.context() });
   await served.getByText('This model is an encoder').first().waitFor();
   await served.getByRole('button', { name: 'Train it' }).first().click();
-  await until(async () => (await answer(served)).headline.includes(`Training ${offered}`));
+  assert.ok(await until(async () => (await answer(served)).headline.includes(`Training ${offered}`)), 'the encoder is not trained');
   noConsoleErrors(page);
   noConsoleErrors(served);
 });
@@ -163,10 +165,10 @@ test('a message of a run that ran out of memory is set beside the scenario, in t
   assert.equal(await part(page, 'oom-doubts').count(), 0);
   assert.ok(await part(page, 'paste-use').isDisabled(), 'a message is no model');
   await axe(page);
-  // A change that the estimator has tried is one click.
+  // A verified fix is applied with one click.
   const before = await link(page);
   await part(page, 'oom-helps').getByRole('button', { name: /Micro-batch of 1/ }).click();
-  await until(async () => (await link(page)) !== before);
+  assert.ok(await until(async () => (await link(page)) !== before), 'the fix changes nothing');
   assert.doesNotMatch(await link(page), /&b=4(&|$)/);
   await page.keyboard.press('Escape');
   noConsoleErrors(page);
@@ -209,7 +211,7 @@ test('a model’s files are read together: what they hold beside what is counted
   await axe(page);
   await part(page, 'paste-use').click();
   await page.getByRole('dialog').waitFor({ state: 'hidden' });
-  await until(async () => (await answer(page)).headline.includes('Qwen2'));
+  assert.ok(await until(async () => (await answer(page)).headline.includes('Qwen2')), 'the files are not used');
   // A file that ends too soon is refused by a sentence.
   await part(page, 'paste').click();
   await file.setInputFiles({ name: 'cut.gguf', mimeType: 'application/octet-stream', buffer: readFileSync(path.join(folder, 'qwen3.gguf')).subarray(0, 200) });
@@ -222,7 +224,7 @@ test('a model’s files are read together: what they hold beside what is counted
 test('a name given in the dialog is the model’s, in links too, until another model is picked; undo takes all of it back', async () => {
   const page = await open(BEFORE);
   const before = await link(page);
-  // Of 61 layers it is no row of the list.
+  // With 61 layers the model is not in the catalog.
   await fill(page, 'gemma-3-27b.json', (text) => text.replace('"num_hidden_layers": 62', '"num_hidden_layers": 61'));
   await part(page, 'paste-name').fill('Our Gemma');
   await part(page, 'paste-use').click();
@@ -230,7 +232,7 @@ test('a name given in the dialog is the model’s, in links too, until another m
   await until(async () => (await answer(page)).headline.includes('Our Gemma'));
   assert.match((await answer(page)).headline, /Serving Our Gemma on/);
   assert.match(await link(page), /&mn=Our-Gemma&mt=gemma3&tmt=gemma3-text&.*&vision-of=gemma3&/);
-  // The form says no row for it, and no value of it is "changed by hand".
+  // The form names no catalog row, and marks no value as changed by hand.
   assert.equal(await input(page, 'm').inputValue(), 'Our Gemma');
   assert.equal(await input(page, 'mn').inputValue(), 'Our Gemma');
   assert.equal(await page.getByText('Changed by hand').count(), 0);

@@ -1,4 +1,5 @@
-// The lists of models and GPUs: they open at what is chosen, find what people type, and lead on where they find nothing.
+// The lists of models and GPUs: they open at the chosen row, find typed names, and offer a next
+// step where they find nothing.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -17,7 +18,7 @@ async function marked(page, key) {
   });
 }
 
-/** Clicks a field and waits until its list stands, scrolled to its marked entry. */
+/** Clicks a field and waits until its list is shown, scrolled to the marked entry. */
 async function opened(page, key) {
   await input(page, key).click();
   await page.locator(`#l-${key}`).waitFor();

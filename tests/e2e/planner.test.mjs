@@ -1,4 +1,4 @@
-// The search over layouts: how fast it is, how it is ended, what its answer does, and what bad input gets.
+// The search over layouts: its speed, cancelling it, using its answers, and bad input.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,7 +21,7 @@ async function question(page, kind) {
   await page.locator(`#plan input[name="q"][value="${kind}"]`).check();
 }
 
-/** Waits for the end of a search and returns what is told then. */
+/** Waits for the end of a search and returns the final status. */
 async function ended(page, timeout = 60_000) {
   await status(page).filter({ hasText: /^(Finished|Cancelled|[^S])/ }).waitFor({ timeout });
   return textOf(status(page));
@@ -32,7 +32,8 @@ async function search(page, timeout) {
   return ended(page, timeout);
 }
 
-/** Searches; what is told at the end, and the seconds from the click until that is painted, by the page's own clock. */
+/** Searches; returns the final status, and the seconds from the click until it is painted, by
+ * the page's own clock. */
 async function timedSearch(page, timeout) {
   await page.evaluate(() => {
     let from;
@@ -50,7 +51,8 @@ async function timedSearch(page, timeout) {
   return [told, await page.evaluate(() => globalThis.searched)];
 }
 
-/** Asks a worker the same kind of question several times at once; the numbers of those that it answers, up to the last. */
+/** Asks a worker one kind of question several times at once; returns the numbers of the answered
+ * questions, up to the last. */
 const answered = (page, kind, fragment) =>
   page.evaluate(
     ([kind, fragment]) =>
@@ -77,7 +79,7 @@ test('a question that was asked anew before it was answered is left off', async 
   const page = await open(SMALL);
   for (const kind of ['stairs', 'timeline']) {
     const numbers = await answered(page, kind, GPT3);
-    // The first may be under way when the others come.
+    // The first question may already be in progress when the others arrive.
     assert.ok(numbers.length <= 2, `of ${kind} it answered ${numbers}`);
   }
   noConsoleErrors(page);
@@ -95,7 +97,8 @@ test('closed it asks for nothing; open it says what it does', async () => {
   noConsoleErrors(page);
 });
 
-// Published trainings as they ran, without a reserve for fragmentation: name, link, seconds that the search may take.
+// Published trainings as they ran, without a reserve for fragmentation: name, link, seconds that
+// the search may take.
 const PUBLISHED = [
   ['GPT-3 175B on 512 A100', `${GPT3}&tp=8&pp=8&vp=3&rc=selective&sp=true&z=none`, 1],
   ['MT-NLG 530B on 2240 A100', 'v1&m=mt-nlg-530b&gpu=a100-80&n=2240&ker=megatron&s=2048&gb=2240&b=1&tp=8&pp=35&vp=3&rc=selective&sp=true&z=none&fc=1&fr=0', 1],
@@ -134,7 +137,7 @@ test('the page stays awake while it searches, and Cancel ends it at once', async
   await part(page, 'plan-search').click();
   await page.locator('#plan progress').waitFor();
   assert.equal(await textOf(status(page)), 'Searching.');
-  // Other questions are answered in between.
+  // The worker answers other questions during a search.
   await type(page, 'gb', '1024');
   await fetched(page, 'methods');
   await part(page, 'plan-stale').waitFor();
@@ -161,7 +164,7 @@ test('a layout is taken over as one step of undo, and stands beside the present 
   assert.notEqual(await link(page), before);
   await leanest.getByRole('button', { name: /^In use/ }).waitFor();
   assert.equal(await part(page, 'plan-stale').count(), 0);
-  // The page's own answer is the search's, to the last digit.
+  // The page's answer to a found layout equals the search's, to the last digit.
   const memory = plain(await leanest.locator('td.num').nth(1).textContent());
   assert.ok((await textOf(part(page, 'total'))).startsWith(`${memory} `), `${memory} ${await textOf(part(page, 'total'))}`);
   await page.keyboard.press('Control+z');
@@ -252,7 +255,8 @@ test('several GPUs are compared, and the largest model of a family is found', as
   await question(page, 'family');
   await page.locator('#plan-n-family').fill('16');
   await search(page);
-  // What the search before told may still stand: the answer is there once it names a model.
+  // The status of the previous search may still be shown; the answer is complete when "so far" is
+  // gone.
   await until(async () => !/so far/.test(await textOf(part(page, 'plan-family'))));
   assert.match(await textOf(part(page, 'plan-family')), /is the largest of Llama 3 that 16 GPUs can train/);
   await noForeignRequests(page);

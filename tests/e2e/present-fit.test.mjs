@@ -1,4 +1,4 @@
-// Every step of every story stands on one screen: a class sees no scroll bar, and nothing is cut off.
+// Every step of every story fits on one screen: there is no scroll bar, and nothing is cut off.
 
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -11,10 +11,11 @@ import { open, part, textOf, until } from './steps.mjs';
 const FOLDER = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../src/lessons/stories');
 const STORIES = readdirSync(FOLDER).map((file) => JSON.parse(readFileSync(path.join(FOLDER, file), 'utf8')));
 
-/** The smallest letters of a slide, CSS pixels; while a class reads the code beside it, the picture may be smaller. */
+/** The smallest letters of a slide, in CSS pixels; beside the QR code the picture's letters may
+ * be smaller. */
 const LETTERS = { picture: 12, besideCode: 9 };
 
-/** The part of the page that a step shows, by the word in its file. */
+/** The part of the page that a step shows, by the word in the story's file. */
 const PICTURES = {
   bar: '[data-own="stack"]',
   states: '[data-own="stack"]',
@@ -27,7 +28,8 @@ const PICTURES = {
   methods: '#methods',
 };
 
-/** Faults of the slide as it stands now: too high, too wide, cut off, too small. */
+/** Lists the faults of the present slide: parts that are too high, too wide, cut off or too
+ * small. */
 function wrong(page, picture, smallest) {
   return page.evaluate(
     ([selector, letters]) => {
@@ -52,9 +54,9 @@ function wrong(page, picture, smallest) {
         const shown = document.querySelector(selector);
         if (!shown || !seen(shown)) found.push('there is no picture');
         else {
-          // The picture ends where the sentence begins.
+          // The picture must end where the sentence begins.
           const free = { ...window_, bottom: stage.getBoundingClientRect().top };
-          // Where the code is shown, it stands beside the picture.
+          // A shown QR code is beside the picture.
           const code = of('#present-qr')[0];
           if (code) {
             inside(code, free, 'the picture');
@@ -63,7 +65,7 @@ function wrong(page, picture, smallest) {
           const pieces = of('th, td, text, h1, p, dt, dd, li, b, span:not(.sr), figcaption, h3', shown).filter((piece) => piece.textContent.trim() && !piece.closest('.sr'));
           if (pieces.length === 0) found.push('the picture is empty');
           for (const piece of pieces) inside(piece, free, 'the picture');
-          // Inputs in sight stand above the picture, and a chart takes the room that is there.
+          // Shown inputs are above the picture, and a chart fills the free room.
           const inputs = of('.controls .field').map((field) => field.getBoundingClientRect());
           for (const field of of('.controls .field')) inside(field, free, 'the picture');
           const area = (shown.querySelector('.curve__plot') ?? shown).getBoundingClientRect();
@@ -72,7 +74,7 @@ function wrong(page, picture, smallest) {
           const chart = shown.querySelector('.curve__plot svg, .step__wide svg')?.getBoundingClientRect();
           const room = free.bottom - Math.max(0, ...inputs.map((field) => field.bottom));
           if (chart && chart.height < 0.6 * room) found.push(`the chart is ${Math.round(chart.height)} px high, of ${Math.round(room)}`);
-          // A part that scrolls by itself is cut off for a class.
+          // For an audience, a part that scrolls by itself counts as cut off.
           for (const box of of('*', shown)) {
             const { overflowX, overflowY } = getComputedStyle(box);
             if (overflowY !== 'visible' && box.scrollHeight > box.clientHeight + 2 && box.clientHeight > 0 && !box.closest('svg')) found.push(`${name(box)} is cut off below`);
@@ -92,7 +94,8 @@ function wrong(page, picture, smallest) {
   );
 }
 
-/** Waits until the picture stands: panels of the second program come later, and the charts find their room after that. */
+/** Waits until the picture is complete: the worker's panels come later, and charts adapt their
+ * size after that. */
 async function settled(page, picture) {
   const stands = (selector) => document.documentElement.hasAttribute('data-asking') || !document.querySelector(selector)?.hasAttribute('aria-busy');
   assert.ok(await until(() => page.evaluate(stands, picture)), `${picture} does not come`);
@@ -113,7 +116,7 @@ for (const viewport of [{ width: 1280, height: 800 }, { width: 1280, height: 720
         const look = async (what) => {
           const picture = PICTURES[told.look];
           await settled(page, picture);
-          // A picture that is drawn a moment later is looked at again.
+          // Checks again after a moment, because a picture may still be drawn.
           let found = [];
           for (let again = 0; again < 8; again += 1) {
             found = await wrong(page, picture, what ? LETTERS.besideCode : LETTERS.picture);
@@ -129,7 +132,7 @@ for (const viewport of [{ width: 1280, height: 800 }, { width: 1280, height: 720
         }
         await look('');
         steps += 1;
-        // Every kind of picture leaves the code its room, in the smaller window too.
+        // Every kind of picture leaves room for the QR code, also in the smaller window.
         if (viewport.height === 720 && !coded.has(told.look)) {
           coded.add(told.look);
           await page.keyboard.press('q');

@@ -1,4 +1,5 @@
-// Pictures of the page for people to look at, in tests/e2e/out (not under version control): node tests/e2e/screens.mjs
+// Pictures of the page for people to look at, in tests/e2e/out (not under version control): node
+// tests/e2e/screens.mjs
 
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
@@ -40,7 +41,8 @@ await screenshot(wrong, 'invalid', { fullPage: false });
 const narrow = await open(SHORT, { viewport: { width: 320, height: 640 } });
 await screenshot(narrow, 'narrow-full');
 
-// Paper: the PDF itself, and the sheet as the page draws it, A4 less its margins at 96 pixels an inch.
+// Paper: the PDF itself, and the sheet as the page draws it, A4 less its margins at 96 pixels an
+// inch.
 for (const [name, fragment] of [['printed', undefined], ['printed-short', SHORT], ['printed-compare', PAIR]]) {
   const printed = await open(fragment, { colorScheme: 'dark', viewport: { width: 703, height: 1032 } });
   await printed.emulateMedia({ media: 'print', colorScheme: 'dark' });

@@ -1,4 +1,5 @@
-// Serving: the answers beside the ledger, memory and speed by requests, and what makes room for more of them.
+// Serving: answers beside the ledger, memory and speed by number of requests, and fixes that make
+// room for more requests.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -86,7 +87,7 @@ test('a model whose layers keep a state is pasted, refused for training, and ser
   await problem.waitFor({ state: 'detached' });
   assert.equal(await part(page, 'mode-serve').getAttribute('aria-pressed'), 'true');
   await sameAsCommand(page);
-  // Neither a state nor a window grows with the text.
+  // The cache stays equal, because neither a state nor a window grows with the text.
   const cached = async () => bytesOf(await sameAsCommand(page), 'KV cache');
   const before = await cached();
   await type(page, 'ctx', '16k');
@@ -100,7 +101,7 @@ test('a model whose layers keep a state is pasted, refused for training, and ser
   noConsoleErrors(page);
 });
 
-/** Words of the figures at the load that the card answers for. */
+/** The text of the figures at the card's load. */
 const loadOf = (page) => textOf(part(page, 'load'));
 
 for (const [name, options] of [['a desktop', { viewport: { width: 1280, height: 800 } }], ['a phone', { viewport: { width: 390, height: 844 } }]]) {
@@ -109,7 +110,7 @@ for (const [name, options] of [['a desktop', { viewport: { width: 1280, height: 
     await part(page, 'mode-serve').click();
     await pick(page, 'm', 'llama 3 70b', 'Llama 3 70B');
     await pick(page, 'gpu', 'h200', 'H200 SXM');
-    // The smallest replica that runs follows the model and the GPU.
+    // The replica's size is adapted to the model and the GPU: the smallest that runs.
     assert.match(await link(page), /do=serve&gpu=h200&n=2&tp=2$|gpu=h200&do=serve&n=2&tp=2$/);
     await type(page, 'usr', '200');
     assert.match((await answer(page)).headline, /^Does not fit for these users\. 200 users need \d+ × H200 SXM, \d+ replicas of \d; 2 × H200 SXM here hold \d+\.$/);
@@ -159,7 +160,8 @@ test('serving begins with one GPU, follows what it needs, and keeps what was set
   assert.deepEqual(await until(async () => (await layout())[1] === '4' && layout()), ['8', '4']);
   for (let step = 0; step < 3; step += 1) await page.keyboard.press('Control+z');
   assert.deepEqual(await until(async () => (await layout())[0] === '4' && layout()), ['4', '4']);
-  // The search over layouts is about training; the curve by GPUs is about one replica and begins with one.
+  // The search over layouts is for training only. The curve by GPUs shows one replica and begins
+  // with one GPU.
   assert.equal(await part(page, 'planner').isVisible(), false);
   assert.equal(await page.locator('#plot-gpus').getAttribute('aria-valuemin'), '1');
   noConsoleErrors(page);

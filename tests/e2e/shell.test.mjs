@@ -1,11 +1,11 @@
-// What holds before and without the app: the page's shell.
+// The page's shell: its behaviour before the app starts and without it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axe, bytesLoaded, noConsoleErrors, noForeignRequests, openPage, requestsOf, single } from './harness.mjs';
 import { until } from './steps.mjs';
 
-// Bytes after gzip, as in xtask/src/sizes.rs.
+// The limit of the first load in bytes after gzip, as in xtask/src/sizes.rs.
 const FIRST_LOAD_BUDGET = 480_000;
 
 for (const [name, options] of [['WebAssembly', { blockWasm: true }], ['JavaScript', { javaScript: false }]]) {
@@ -13,7 +13,7 @@ for (const [name, options] of [['WebAssembly', { blockWasm: true }], ['JavaScrip
     const page = await openPage(options);
     assert.match(await page.title(), /Headroom/);
     assert.ok(await page.locator('h1').first().isVisible());
-    // Not a locator: those do not look into noscript.
+    // Reads the whole body, because locators do not look into noscript.
     const says = () => page.locator('body').innerText();
     await until(async () => /needs/.test(await says()));
     assert.match(await says(), /needs (JavaScript and )?WebAssembly/);

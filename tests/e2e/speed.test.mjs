@@ -1,11 +1,14 @@
-// From a change of any input to the new answer on the screen: ledger, both curves, and the frame after them.
+// From a change of any input to the new answer on the screen: ledger, both curves, and the frame
+// after them.
 //
-// Measured in the page: from just before the event is dispatched until the document holds what follows from the change, and then until
-// the browser has painted it (the next animation frame, and a message after that frame). Nothing is subtracted. What stands below the
-// window is written by then, but laid out after the picture; so the same is measured where the ledger is in sight, too.
+// Measured in the page: from just before the event is dispatched until the document holds the
+// results of the change, and then until the browser has painted it (the next animation frame, and a
+// message after that frame). Nothing is subtracted. Parts below the window are written by then but
+// laid out after the paint, so there is a second window in which the ledger is in sight.
 //
-// Once with each change right after the last one's frame, as while something is dragged: the next frame is then a whole interval away,
-// and what follows the last picture is still being done. And once with the page at rest, as when somebody types or picks a value.
+// One series makes each change right after the last one's frame, as while dragging: the next frame
+// is then a whole interval away, and work that follows the last paint is still being done. Another
+// series makes changes with the page at rest, as when a reader types or picks a value.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,15 +16,18 @@ import { CHANGES, ROUNDS, measure, pace, quantile, rest } from './changes.mjs';
 import { noConsoleErrors } from './harness.mjs';
 import { open, reach } from './steps.mjs';
 
-/** The bars of the project, milliseconds; a busy machine may take three times as long before the test fails. */
+/** The project's goals in milliseconds; the test fails at three times these, to allow for a busy
+ * machine. */
 const MEDIAN_MS = 16;
 const P95_MS = 33;
 const PATIENCE = 3;
 
-/** How often all changes are made: the first hundred on a fresh page, whose program the browser is still compiling, and on. */
+/** How often all changes are made. The first hundred run on a fresh page, while the browser is
+ * still compiling the program. */
 const SWEEPS = 3;
 
-/** Makes all changes so many times, one right after the other, which is judged, and once with the page at rest, which is printed. */
+/** Makes all changes `SWEEPS` times right after each other, which is judged, and once with the
+ * page at rest, which is only printed. */
 async function sweeps(page) {
   const times = [];
   for (let sweep = 0; sweep < SWEEPS; sweep += 1) times.push(...(await changes(page, 'one sweep')));
@@ -40,7 +46,7 @@ function say(which, times) {
   return { median, p95 };
 }
 
-/** Makes all changes once, each after what is waited for, and returns how long each took. */
+/** Makes all changes once, each after `before` has finished, and returns the time of each. */
 async function changes(page, name, before = () => undefined) {
   const times = [];
   const slow = [];
@@ -54,7 +60,8 @@ async function changes(page, name, before = () => undefined) {
       if (time > P95_MS) slow.push(`${key}=${values[at]} ${time.toFixed(0)}`);
     }
   }
-  // A change that moves nothing in the ledger or in one of the curves is not counted; more lengths fill up.
+  // Changes that alter neither ledger nor curves are not counted, so further lengths are tried
+  // until there are 100.
   for (let extra = 0; times.length < 100 && extra < 100; extra += 1) {
     await before();
     const time = await page.evaluate(measure, { key: 's', value: String(5000 + 100 * extra) });
@@ -67,14 +74,15 @@ async function changes(page, name, before = () => undefined) {
   return times;
 }
 
-/** A window that ends above the ledger, one that shows it, and the first with the explanations of the verdict unfolded in it. */
+/** A window that ends above the ledger, one that shows it, and the first again with the
+ * verdict's explanations open. */
 const WINDOWS = [
   ['a laptop’s window', { width: 1280, height: 720 }],
   ['a window with the ledger in it', { width: 1280, height: 1600 }],
   ['a laptop’s window with explanations open', { width: 1280, height: 720 }, explain],
 ];
 
-/** Unfolds every explanation of the verdict: the margin and both numbers of GPUs. */
+/** Opens every explanation of the verdict: the margin and both numbers of GPUs. */
 async function explain(page) {
   const closed = page.locator('.verdict .why[aria-expanded="false"]');
   for (let left = await closed.count(); left > 0; left -= 1) await closed.first().click();
@@ -88,11 +96,12 @@ for (const [name, viewport, prepare] of WINDOWS) {
     const page = await open(undefined, { viewport });
     for (const [key] of CHANGES) if (key !== 'u') await reach(page, key);
     await prepare?.(page);
-    // Once without counting, as after the first minute of use.
+    // Two changes are made without measuring, to warm up as after a minute of use.
     for (const value of ['4096', '8192']) await page.evaluate(measure, { key: 's', value });
     const slow = ({ median, p95 }) => median > PATIENCE * MEDIAN_MS || p95 > PATIENCE * P95_MS;
     let times = await sweeps(page);
-    // Other work on the machine may have come between: the page gets one more chance, and both are printed.
+    // Other work on the machine may have interfered, so a slow result is measured once more; both
+    // are printed.
     if (slow(times)) times = await sweeps(page);
     assert.ok(!slow(times), `median ${times.median} ms, p95 ${times.p95} ms`);
     noConsoleErrors(page);

@@ -1,4 +1,5 @@
-// What a reader does on the page, and what they read there: the vocabulary of the end-to-end tests.
+// Steps that a reader takes on the page and texts that they read there, shared by the end-to-end
+// tests.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -10,10 +11,12 @@ import { openPage } from './harness.mjs';
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const LINKS = path.resolve(HERE, '../links');
 
-/** How long the page lets a scenario rest before it writes the link, with some room for a busy machine. */
+/** Milliseconds that a scenario must stay unchanged before the page writes its link, plus a
+ * reserve for a busy machine. */
 export const LINK_RESTS_MS = 550;
 
-/** How long the answer rests before what stands far below it follows, with some room too. */
+/** Milliseconds that the answer must stay unchanged before the panels far below it follow, plus
+ * a reserve. */
 export const FAR_RESTS_MS = 300;
 
 /** Opens the page and waits until the program has taken the place of the frame in the HTML. */
@@ -23,7 +26,7 @@ export async function open(fragment, options = {}) {
   return page;
 }
 
-/** Waits until the program runs. */
+/** Waits until the program is running. */
 export async function ready(page) {
   await page.locator('#app[data-live]').waitFor({ state: 'attached' });
   await page.locator('#announcer').waitFor({ state: 'attached' });
@@ -59,11 +62,11 @@ export async function unfold(page) {
   const folds = page.locator('.controls details.fold');
   for (let index = 0; index < (await folds.count()); index += 1) {
     const fold = folds.nth(index);
-    // A fold whose inputs do not apply is not there.
+    // A fold without applicable inputs is hidden.
     if (!(await fold.isVisible())) continue;
     if (!(await fold.evaluate((element) => element.open))) await fold.locator('summary').click();
   }
-  // What the last of them holds is made after its event.
+  // The content of the last fold is created after its event.
   await painted(page);
 }
 
@@ -75,7 +78,7 @@ export async function reach(page, key) {
   return field;
 }
 
-/** Types a text into a field, as the last of its input events sees it. */
+/** Sets a field's text with a single input event. */
 export async function type(page, key, text) {
   await (await reach(page, key)).fill(text);
 }
@@ -93,12 +96,13 @@ export async function pick(page, key, search, name) {
   await page.locator(`#l-${key}`).getByRole('option').filter({ hasText: name }).first().click();
 }
 
-/** Train or serve: `'train'` or `'serve'`. */
+/** Chooses the mode: `'train'`, `'tune'` or `'serve'`. */
 export async function mode(page, name) {
   await part(page, `mode-${name}`).click();
 }
 
-/** The link of what is shown now, without waiting for the address bar: the printed page carries it. */
+/** The link of the present scenario, read from the printed page, which does not have the address
+ * bar's delay. */
 export async function link(page) {
   const printed = await page.evaluate(() => {
     dispatchEvent(new Event('beforeprint'));
@@ -109,7 +113,8 @@ export async function link(page) {
   return printed.split(' · ')[0].split('#')[1];
 }
 
-/** Waits until `check` finds something, and returns it; after ten seconds what it found last, for the assertion that follows. */
+/** Waits until `check` returns something true, and returns it. After ten seconds it returns the
+ * last value, so that the assertion after it fails. */
 export async function until(check) {
   let found = await check();
   for (let look = 0; look < 100 && !found; look += 1) {
@@ -119,12 +124,13 @@ export async function until(check) {
   return found;
 }
 
-/** Waits until what follows the picture (the form, fixes, time, cost) stands too: the page asked for its frame and its timer before. */
+/** Waits until the parts that are drawn after the first picture (form, fixes, time, cost) are
+ * there: the page has requested its frame and timer before this function does. */
 export function painted(page) {
   return page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50))));
 }
 
-/** From now on what the page asks its workers reaches them a second later. */
+/** Delays all further questions of the page to its workers by a second. */
 export async function slowWorkers(page) {
   await page.evaluate(() => {
     const post = Worker.prototype.postMessage;
@@ -134,7 +140,8 @@ export async function slowWorkers(page) {
   });
 }
 
-/** The fragment in the address bar once the scenario has rested: the link of what is shown, or what stands there after a while. */
+/** The fragment in the address bar after the pause: the link of the present scenario, or
+ * whatever is there after a while. */
 export async function address(page) {
   await page.waitForTimeout(LINK_RESTS_MS);
   const written = () => page.evaluate(() => location.hash.slice(1));
@@ -142,11 +149,13 @@ export async function address(page) {
   return written();
 }
 
-/** Does what changes the fragment, and waits until the page has heard of it and drawn what follows. */
+/** Runs `move`, which changes the fragment, and waits until the page has received the change and
+ * drawn its effect. */
 export async function moved(page, move) {
   await page.evaluate(() => {
     globalThis.heard = new Promise((done) => {
-      // After the page's own listener, and after what that leaves for the end of its turn.
+      // The timer runs after the page's own listener and after the work that it postpones to the
+      // end of its turn.
       addEventListener('hashchange', () => setTimeout(done), { once: true });
     });
   });
@@ -154,7 +163,8 @@ export async function moved(page, move) {
   await page.evaluate(() => globalThis.heard);
 }
 
-/** Changes the fragment as a paste into the address bar does, and waits until the page has read it. */
+/** Changes the fragment as a paste into the address bar does, and waits until the page has read
+ * it. */
 export async function paste(page, fragment) {
   await moved(page, () =>
     page.evaluate((text) => {
@@ -163,7 +173,7 @@ export async function paste(page, fragment) {
   );
 }
 
-/** Everything the answer says, with plain spaces. */
+/** All texts of the answer, with plain spaces. */
 export async function answer(page) {
   const figure = await textOf(page.locator('.verdict__figure'));
   const caption = await textOf(page.locator('.verdict__caption'));
@@ -187,7 +197,8 @@ export async function unroll(page, kind) {
   if ((await button.count()) > 0 && (await button.getAttribute('aria-expanded')) === 'false') await button.click();
 }
 
-/** Runs the command line of the same build: exit code, output, and the answer as JSON where there is one. */
+/** Runs the command line of the same build: exit code, output, and the answer as JSON where
+ * there is one. */
 export function command(fragment, ...options) {
   const target = process.env.CARGO_TARGET_DIR ?? path.resolve(HERE, '../../target');
   const program = ['debug', 'release'].map((profile) => path.join(target, profile, 'headroom')).find(existsSync);
@@ -198,8 +209,8 @@ export function command(fragment, ...options) {
 }
 
 /**
- * Fails unless page and command line say the same of the page's scenario, word for word: sentence, margin, ledger, both GPU counts
- * and their reason. Returns the command's JSON, whose memory is in bytes.
+ * Fails unless page and command line agree on the page's scenario word for word: sentence, margin,
+ * ledger, both GPU counts and their reason. Returns the command's JSON, whose memory is in bytes.
  */
 export async function sameAsCommand(page) {
   const fragment = await link(page);
@@ -225,29 +236,30 @@ export function bytesOf(json, kind, label) {
   return lines.reduce((sum, line) => sum + line.bytes, 0);
 }
 
-/** The panels that the second program fills. */
+/** The panels that the worker program fills. */
 const FAR = ['methods', 'evidence', 'accuracy'];
 
-/** Brings a panel of the second program in sight and waits until it says what belongs to the present scenario. */
+/** Scrolls to a panel of the worker program and waits until it belongs to the present scenario. */
 export async function fetched(page, id) {
-  // What stands far below the answer follows once that has rested.
+  // Panels far below the answer follow after a pause.
   await page.waitForTimeout(FAR_RESTS_MS);
   const panel = page.locator(`#${id}`);
   await panel.evaluate((element) => element.scrollIntoView({ behavior: 'instant' }));
-  // A scenario without an answer has no table: the panel says so in one line.
+  // For a scenario without an answer the panel has no table, only a line that says so.
   const inside = (await page.getByTestId('refused').count()) > 0 && id !== 'accuracy' ? '' : ' table';
   await page.locator(`#${id}:not([aria-busy])${inside}`).first().waitFor({ state: 'attached' });
   return panel;
 }
 
-/** The same for all of them; the page stands where it stood. */
+/** Fetches all panels of the worker program, and restores the scroll position. */
 export async function allFetched(page) {
   const top = await page.evaluate(() => scrollY);
   for (const id of FAR) await fetched(page, id);
   await page.evaluate((y) => scrollTo({ top: y, behavior: 'instant' }), top);
 }
 
-/** The column of one method in the panel of methods: `division`, `runnable`, `why`, `weights` and so on -> text. */
+/** The column of one method in the panel of methods: `division`, `runnable`, `why`, `weights`
+ * and so on -> text. */
 export async function methodColumn(page, title) {
   const panel = await fetched(page, 'methods');
   const heads = (await panel.locator('table').first().locator('thead th').allTextContents()).map(plain);
@@ -257,7 +269,7 @@ export async function methodColumn(page, title) {
   return Object.fromEntries(rows.map(([name, text]) => [name.replace('methods-row-', ''), plain(text)]));
 }
 
-/** Fails when the page's text, or any value in it, shows a number that is none. */
+/** Fails when the page's text or a value in it contains NaN, infinity, undefined or an object. */
 export async function noBrokenNumbers(page) {
   await allFetched(page);
   const text = await page.evaluate(() => {
@@ -267,7 +279,7 @@ export async function noBrokenNumbers(page) {
     const drawn = [...document.querySelectorAll('svg [d], svg [x], svg [points]')].map(
       (element) => `${element.getAttribute('d')} ${element.getAttribute('x')} ${element.getAttribute('points')}`,
     );
-    // What the reader typed stands in inputs and in quotes, and may be anything.
+    // Typed text is in inputs and in quotes and may be anything, so it is left out.
     return [document.getElementById('app').textContent.replace(/“[^”]*”/g, ''), ...values, ...drawn].join('\n');
   });
   const broken = text.match(/.{0,30}(\bNaN\b|∞|\binf(inity)?\b|undefined|\[object).{0,30}/i);
@@ -280,7 +292,7 @@ export async function downloaded(page, action) {
   return { name: download.suggestedFilename(), text: readFileSync(await download.path(), 'utf8') };
 }
 
-/** The frozen links: file name, the link, and what must come out of it as lines `key = value`. */
+/** The frozen links: file name, link, and expected results as lines `key = value`. */
 export function frozenLinks() {
   return readdirSync(LINKS)
     .filter((file) => file.endsWith('.txt'))
@@ -294,7 +306,7 @@ export function frozenLinks() {
     });
 }
 
-/** What follows the `#` of a link, however it came; the whole text where there is none. */
+/** The part of a text after `#`; the whole text where there is no `#`. */
 export function fragmentOf(text) {
   return text.includes('#') ? text.slice(text.indexOf('#') + 1) : text;
 }

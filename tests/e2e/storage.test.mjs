@@ -1,4 +1,5 @@
-// Saved scenarios: kept, renamed, copied, deleted and brought back; two tabs; and a storage that refuses, is full or holds rubbish.
+// Saved scenarios: saving, renaming, copying, deleting and restoring; two tabs; and a storage that
+// is refused, full or damaged.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +15,7 @@ const names = async (page) => (await rows(page).locator('.saved__name button').a
 const row = (page, name) => rows(page).filter({ has: page.getByRole('button', { name, exact: true }) });
 const tool = (page, name, what) => row(page, name).getByRole('button', { name: what, exact: true });
 
-/** Saves what is shown under a name. */
+/** Saves the present scenario under a name. */
 async function save(page, name) {
   await part(page, 'save').click();
   await page.locator('#save-name').fill(name);
@@ -22,7 +23,7 @@ async function save(page, name) {
   await row(page, name).waitFor();
 }
 
-/** What local storage holds under keys with that beginning. */
+/** The entries of local storage whose keys begin with `prefix`. */
 const stored = (page, prefix) =>
   page.evaluate((start) => Object.entries(localStorage).filter(([key]) => key.startsWith(start)), prefix);
 
@@ -83,7 +84,7 @@ test('two tabs see each other and overwrite nothing', async () => {
   await row(two, 'From one').waitFor();
   await save(two, 'From two');
   await row(one, 'From two').waitFor();
-  // Both rename the same scenario: the later name stays, and both tabs show it.
+  // Both tabs rename one scenario: the later name stays, and both tabs show it.
   await tool(one, 'From one', 'Rename').click();
   await tool(two, 'From one', 'Rename').click();
   await rows(one).getByRole('textbox').fill('Named by one');
@@ -92,7 +93,7 @@ test('two tabs see each other and overwrite nothing', async () => {
   const inOne = (await names(one)).sort();
   assert.deepEqual(inOne, ['From two', 'Named by one']);
   assert.deepEqual((await names(two)).sort(), inOne);
-  // Deleted here, saved there: neither takes the other's along.
+  // One tab deletes and the other saves; neither undoes the other's action.
   await tool(one, 'From two', 'Delete').click();
   await save(two, 'Five');
   await row(one, 'Five').waitFor();
@@ -121,7 +122,7 @@ test('storage that gives nothing back: the page works, says so, and takes nothin
   await type(page, 'n', '8');
   assert.match((await answer(page)).headline, /on 8 ×/);
   assert.match(await textOf(part(page, 'notices')), /does not let the page store anything/);
-  // What could not be read is still there for the next visit.
+  // The record that could not be read is still stored for the next visit.
   assert.equal(await page.evaluate((key) => globalThis.storedText(key), `${PREFIX}good-1`), record);
   noConsoleErrors(page);
 });
@@ -167,7 +168,7 @@ test('storage that is really full: 5 MiB of another page', async () => {
       try {
         for (let number = 0; ; number += 1) localStorage.setItem(`other:${size}:${number}`, 'a'.repeat(size));
       } catch {
-        // Full at this size: try a smaller one.
+        // There is no room at this size, so a smaller one is tried.
       }
     }
   });
@@ -208,7 +209,8 @@ test('what cannot be read is set aside, not deleted; the rest is there', async (
     const kept = key === undefined ? await page.evaluate((first) => localStorage.getItem(first), `${PREFIX}${name}`) : aside[key];
     assert.ok(kept === text, `${name} is lost`);
   }
-  // A record of a newer version stays where that version finds it; other pages' values stay untouched.
+  // A record of a newer version stays where that version finds it; other pages' values stay
+  // untouched.
   assert.equal(await page.evaluate((key) => localStorage.getItem(key), `${PREFIX}newer`), newer);
   assert.equal(await page.evaluate(() => localStorage.getItem('somebody:else')), '{');
   await row(page, 'Good').getByRole('button', { name: 'Good', exact: true }).click();
@@ -237,11 +239,12 @@ test('all scenarios leave as one file and come back from it', async () => {
   await row(other, 'Two at once').getByRole('button', { name: 'Two at once', exact: true }).click();
   assert.match((await answer(other)).headline, /Llama 3 70B on 64 ×/);
   assert.equal(await part(other, 'compare').locator('table').count(), 1);
-  // The same file again adds nothing and doubles nothing.
+  // Importing the file again adds nothing.
   await choose(text);
   await other.getByText('0 scenarios added').waitFor();
   assert.equal((await names(other)).length, 2);
-  // Files that are none of ours say so; of a file with one bad record the others come.
+  // A foreign file is refused by a message; of a file with one bad record, the other records are
+  // imported.
   for (const content of ['{', '[]', '{"headroom":"scenarios"}', '<html>', '']) {
     const told = await part(other, 'notices').locator('.notice').count();
     await choose(content);

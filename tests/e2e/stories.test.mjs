@@ -12,11 +12,12 @@ import { command, downloaded, fragmentOf, input, link, open, part, paste, plain,
 const FOLDER = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../src/lessons/stories');
 const STORIES = readdirSync(FOLDER).map((file) => JSON.parse(readFileSync(path.join(FOLDER, file), 'utf8')));
 
-/** A repaint of a step, milliseconds; a busy machine may take three times as long before the test fails. */
+/** The goal for repainting a step, in milliseconds; the test fails at three times this, to allow
+ * for a busy machine. */
 const STEP_MS = 50;
 const PATIENCE = 3;
 
-/** The figures of a scenario as the command line prints them: exact value and as written. */
+/** The figures of a scenario from the command line: exact value and printed value. */
 function figures(fragment) {
   const rows = command(fragment, '--figures').out.trim().split('\n').map((line) => line.split('\t'));
   return Object.fromEntries(rows.map(([id, exact, shown]) => [id, { exact, shown: plain(shown) }]));
@@ -102,7 +103,7 @@ test('a link opens at its step, a change of the speaker stays until the next one
   const shown = async () => textOf(step(page).getByTestId('present-figure'));
   assert.ok(await until(async () => (await shown()) !== own), 'the figure follows');
   assert.equal(await shown(), figures(await link(page))['per-gpu'].shown);
-  // What is typed into an input is no key of the presenter.
+  // Keys typed into an input do not control the presenter.
   await input(page, 'n').press('ArrowLeft');
   await at(page, 3, STORY.steps.length);
   await step(page).click();
@@ -137,7 +138,7 @@ test('what the speaker changes is undone within the step, and undo never leads o
   assert.equal(await link(page), own, 'there is nothing before the step');
   await page.keyboard.press('Control+Shift+z');
   assert.equal(await link(page), changed);
-  // The next step does not remember it.
+  // The next step does not keep the change.
   await step(page).click();
   await page.keyboard.press('ArrowLeft');
   await at(page, 2, STORY.steps.length);
@@ -197,14 +198,14 @@ test('the links of a story, an own story and a worksheet are copied', async () =
   await part(page, 'story-save').click();
   await copied('Mine', /#v1&story=[A-Za-z0-9.-]+z$/);
   assert.equal(await clipboard(), await part(page, 'story-link').inputValue());
-  // In a text, the keys of undo are the text's own.
+  // In a text field, the undo keys undo typing and not the scenario.
   const shown = await link(page);
   await page.locator('#story-title').focus();
   await page.keyboard.type('!');
   await page.keyboard.press('Control+z');
   assert.equal(await page.locator('#story-title').inputValue(), 'Mine');
   assert.equal(await link(page), shown);
-  // What was written and not saved is presented, and is there when the editor is left.
+  // Unsaved text is presented, and is still there after the editor is left.
   await page.locator('#story-text-0').fill('Written just now.');
   await page.getByRole('button', { name: 'Present', exact: true }).click();
   await at(page, 1, 1);
@@ -238,7 +239,8 @@ test('a question is answered with a unit, and feedback names the factor', async 
 
 test('an answer given while the step’s figure is being renewed is not lost', async () => {
   const page = await present(STORY, 3);
-  // A slow second program: what the page asks reaches it later than the figure follows a step.
+  // The workers are slow here: the page's question reaches them after the figure has followed the
+  // step.
   await slowWorkers(page);
   await page.keyboard.press('4');
   await at(page, 4, STORY.steps.length);
@@ -287,7 +289,8 @@ test('the code of an own story opens the whole story, not a name that only this 
     return shown.locator('#present-qr path').getAttribute('d');
   };
   const code = await drawn(page);
-  // A browser that opens the whole story by its link has that link in its address, and draws the code of its address.
+  // A browser that opens the story by its link has the link in its address bar and draws its QR
+  // code from it.
   const fresh = await open(fragmentOf(address));
   await at(fresh, 1, 1);
   assert.equal(await drawn(fresh), code);
@@ -324,12 +327,12 @@ test('“Teach” lands on its heading although what stands above it grows', asy
       });
     const landed = (top) => top >= 0 && top <= 80;
     assert.ok(await until(async () => landed(await place())), `${fragment}: ${await place()}`);
-    // It stays there while panels that have come near are fetched.
+    // The position stays while nearby panels are fetched.
     for (let look = 0; look < 10; look += 1) {
       await page.waitForTimeout(150);
       assert.ok(landed(await place()), `${fragment}: ${await place()}`);
     }
-    // Who scrolls on is not held.
+    // A reader who scrolls on is not held back.
     await page.mouse.wheel(0, -400);
     assert.ok(await until(async () => (await place()) > 300), `${fragment}: ${await place()}`);
     await page.waitForTimeout(400);
@@ -358,7 +361,7 @@ for (const [name, options] of [
           await axe(page);
         }
         await screenshot(page, `present-${name}-${id}-${number}`, { fullPage: false });
-        // On the last step there is nothing but the end.
+        // The last step has no next button.
         if (number < story.steps.length) await page.getByRole('button', { name: 'Next', exact: true }).click();
       }
       noConsoleErrors(page);
@@ -387,7 +390,7 @@ test('a step is on the screen within fifty milliseconds', async () => {
       const [time, shown] = await page.evaluate((pressed) => globalThis.stepTo(pressed), key);
       assert.equal(shown, `${key} of 7`);
       if (round > 0) times.push(time);
-      // The rest of the page follows before the next step.
+      // Waits for the rest of the page before the next step.
       await page.waitForTimeout(300);
     }
   }
@@ -425,7 +428,7 @@ test('an own story is recorded, written, moved, taken along, and opens in a fres
   assert.deepEqual(await stored(), ['headroom:v1:story:own-1']);
   await axe(page);
 
-  // The link in a browser that has never seen it.
+  // Opens the link in a fresh browser profile.
   const fresh = await open(fragmentOf(address));
   await at(fresh, 1, 2);
   assert.equal(await textOf(step(fresh).getByTestId('present-title')), 'Sixteen');
@@ -436,7 +439,7 @@ test('an own story is recorded, written, moved, taken along, and opens in a fres
   assert.ok(await until(async () => fresh.evaluate(() => /&present=own\.2&story=/.test(location.hash))));
   noConsoleErrors(fresh);
 
-  // The file in another one.
+  // Opens the file in another profile.
   const other = await open();
   await teach(other);
   await other.locator('input[data-change="teach-file"]').setInputFiles({ name: 'story.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(story, null, 2)) });
@@ -514,7 +517,7 @@ test('a worksheet from a link: own parameters, tries, a code, and the lecturer�
   await part(page, 'sheet-mine').click();
   const code = part(page, 'sheet-result-code');
   assert.ok(await until(async () => /^algebra\.ada\.000000\./.test(await textOf(code))));
-  // Frozen: what this student draws never changes.
+  // This student's tasks are frozen and never change.
   const first = page.locator('.teach__task').first();
   assert.match(await textOf(first), /Qwen2\.5 32B/);
   await first.getByRole('textbox').fill('1 GB');

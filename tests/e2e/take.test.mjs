@@ -1,4 +1,5 @@
-// What can be taken along: files, pictures, one sheet of paper, four scenarios in a link, the page inside another page.
+// Exports: files, pictures, one printed sheet, four scenarios in a link, and the page inside
+// another page.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -13,7 +14,7 @@ import { address, answer, choose, command, downloaded, fetched, link, open, part
 
 const FOUR = 'v1&m=llama3-70b&n=64&z=2&b.z=3&c.new=1&c.m=llama2-7b&c.n=4&d.rc=none';
 
-/** Opens the share dialog and waits for what the second program puts into it. */
+/** Opens the share dialog and waits for the content that the worker program adds. */
 async function share(page) {
   await part(page, 'share').click();
   await page.getByRole('button', { name: 'Answer as Markdown' }).waitFor();
@@ -28,7 +29,7 @@ test('every file says what the page and the command say, with all pinned scenari
   for (const [button, form] of [['Curves as CSV', 'curves.csv'], ['Ledger as CSV', 'ledger.csv'], ['Answer as Markdown', 'answer.md'], ['Inputs as JSON', 'scenario.json']]) {
     const { name, text } = await file(page, button);
     assert.equal(name, `headroom-${form}`);
-    // What differs between page and command: the address, and when.
+    // Removes the address and the date, in which page and command differ.
     const stripped = (content) => content.replace(/(https?|file):\/\/[^#\s"]*#/g, '').split('\n').filter((line) => !/^Headroom |"saved_at"/.test(line)).join('\n').trim();
     assert.equal(stripped(text), stripped(command(fragment, '--export', form).out), form);
   }
@@ -86,9 +87,10 @@ test('pictures carry the colours of the page, in SVG and at twice the size in PN
     const png = await save('Memory by sequence length as PNG');
     assert.equal(png.bytes.subarray(1, 4).toString(), 'PNG');
     assert.deepEqual([png.bytes.readUInt32BE(16), png.bytes.readUInt32BE(20)], seen.size.map((length) => 2 * length));
-    // Not one colour: something was drawn.
+    // A picture of this size is not of one colour, so the chart was drawn.
     assert.ok(png.bytes.length > 8000, `${png.bytes.length} bytes`);
-    // The step's chart can be taken once it has been shown; before that a sentence says so.
+    // The step's chart can be exported after it has been shown; before that, a message says that it
+    // failed.
     await page.getByRole('button', { name: 'Memory over one step as SVG', exact: true }).click();
     await page.getByText('The picture could not be made.').waitFor();
     await page.keyboard.press('Escape');
@@ -120,7 +122,7 @@ test('four scenarios: pinned, drawn, compared, swapped, let go and taken back', 
   );
   assert.equal(new Set(dashes).size, 3, `${dashes}`);
   assert.equal(await page.locator('#stack').getByText(/^[ABCD]: /).count(), 4);
-  // The difference is that of the printed amounts.
+  // The shown difference is that of the printed amounts.
   const [name, a, ...others] = (await rows()).find(([row]) => row === 'Memory per GPU');
   assert.equal(name, 'Memory per GPU');
   const tenths = (text) => Math.round(10 * Number(text.replace(/[^\d.−-]/g, '').replace('−', '-')));
@@ -135,7 +137,7 @@ test('four scenarios: pinned, drawn, compared, swapped, let go and taken back', 
   const other = await open(fragment);
   assert.deepEqual(await answer(other), await answer(page));
   assert.equal(await textOf(part(other, 'compare').locator('table')), await textOf(table));
-  // Swap and let go, and back.
+  // Swaps and removes scenarios, and undoes it.
   const before = await textOf(table);
   await page.getByRole('button', { name: 'Swap A and C' }).click();
   assert.deepEqual((await rows())[0], ['GPUs', '16', '8', '64', '32']);
@@ -173,14 +175,14 @@ test('walkthrough 14: one sheet of paper with everything on it', async () => {
     const printed = plain(await page.locator('body').innerText());
     assert.match(printed, /#v2&c=[^ ]* · Headroom \d+\.\d+\.\d+ · \d\d\/\d\d\/\d{4}/, name);
     assert.ok(await page.locator('.printed svg').isVisible(), `${name}: the code is missing`);
-    // Side by side, the comparison says what the ledger would.
+    // With several scenarios, the comparison takes the place of the ledger.
     const sums = fragment.includes('b.') ? 'table.compare' : '.ledger';
     for (const place of ['#plot-seq svg', '#plot-gpus svg', sums, '#stack svg']) assert.ok(await page.locator(place).first().isVisible(), `${name}: ${place}`);
     noConsoleErrors(page);
   }
 });
 
-/** A page of somebody else, with ours in a frame. */
+/** A foreign page with our page in a frame. */
 async function framed(attributes, fragment, prepare) {
   const ours = `${await pageUrl()}#${fragment}`.replace(/&/g, '&amp;');
   const lesson = `<!doctype html><title>Lesson</title><h1>Lesson</h1><iframe src="${ours}" ${attributes} width="900" height="800"></iframe>`;
@@ -188,7 +190,7 @@ async function framed(attributes, fragment, prepare) {
   await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
   after(() => server.close());
   const page = await openPage({ prepare });
-  // Another site, not only another port.
+  // `localhost` makes it another site and not only another port.
   await page.goto(`http://localhost:${server.address().port}/`);
   const frame = page.frameLocator('iframe');
   await frame.locator('#app[data-live]').waitFor({ state: 'attached' });
@@ -214,7 +216,7 @@ test('walkthrough 15: inside a page of somebody else, whose browser gives no sto
     assert.deepEqual(await frame.locator('.notice__text').allTextContents(), [], 'no word about storage or about the key');
     await frame.locator('#f-n').fill('32');
     await frame.locator('[data-testid=verdict] h1').filter({ hasText: 'on 32 ×' }).waitFor();
-    // The link is written after the picture of the answer.
+    // The link is written after the answer is drawn.
     const written = async () => /[&#]n=32\b/.test((await frame.locator('.printed__link').first().textContent()) ?? '');
     await until(written, 'the link of the new answer', 10_000);
     await page.locator('iframe').scrollIntoViewIfNeeded();
@@ -255,7 +257,7 @@ test('an embedded page keeps being one, and the share dialog says how to make on
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
 const skip = single && 'one file keeps itself';
 
-/** Looks until it is so; keeping a build takes as long as the machine is busy. */
+/** Waits up to `ms` until `check` is true, because caching a build takes long on a busy machine. */
 async function until(check, what, ms) {
   for (const end = Date.now() + ms; Date.now() < end; await new Promise((done) => setTimeout(done, 200))) {
     if (await check()) return;
@@ -263,7 +265,7 @@ async function until(check, what, ms) {
   assert.fail(`${what}: not within ${ms / 1000} s`);
 }
 
-/** Waits until the page has been kept. */
+/** Waits until the service worker has cached the page. */
 const isKept = (page) =>
   until(() => page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated'), 'the page is kept', 60_000);
 
@@ -273,7 +275,7 @@ test('kept for visits without a network, once the page is at rest: answer, panel
   const page = await openPage({ url: server.url, serviceWorkers: true, fragment: 'v1&m=llama3-8b&n=8' });
   await ready(page);
   const before = await answer(page);
-  // The first visit loads first: nothing is kept before it rests.
+  // On the first visit nothing is cached before the page is at rest.
   assert.equal(await page.evaluate(() => caches.keys().then((names) => names.length)), 0);
   await isKept(page);
   const kept = await page.evaluate(async () => {
@@ -302,7 +304,8 @@ test('kept for visits without a network, once the page is at rest: answer, panel
   noConsoleErrors(page);
 });
 
-/** The same build with another text in its index, as `cargo xtask build` would have made it. */
+/** A copy of the build with another text in its index, as a new `cargo xtask build` would make
+ * it. */
 function nextBuild() {
   const folder = mkdtempSync(path.join(tmpdir(), 'headroom-next-'));
   cpSync(DIST, folder, { recursive: true });
@@ -331,7 +334,7 @@ test('a newer build waits for a press of its button; pages stay on theirs; the o
   await page.evaluate(() => navigator.serviceWorker.getRegistration().then((registration) => registration.update()));
   const notice = page.locator('#newer');
   await notice.getByText('A newer version is ready.').waitFor();
-  // A reload brings the build that is open, whole.
+  // A reload gives the complete build that is open, not the new one.
   await second.reload();
   await ready(second);
   const isNext = (tab) => tab.evaluate(() => document.documentElement.hasAttribute('data-next'));
@@ -343,13 +346,13 @@ test('a newer build waits for a press of its button; pages stay on theirs; the o
   await page.waitForFunction(() => document.documentElement.hasAttribute('data-next'));
   await ready(page);
   assert.match((await answer(page)).headline, /on 32 ×/);
-  // The other page is still of the old build, and has all of it.
+  // The other page still runs the old build completely.
   assert.equal(await isNext(second), false);
   await fetched(second, 'methods');
   assert.ok((await caches(second)).includes(old));
   noConsoleErrors(second);
   await second.close();
-  // Alone, the new one forgets the old one.
+  // When no page of the old build is open, the new build deletes the old one's cache.
   await page.reload();
   await until(async () => !(await caches(page)).includes(old), 'the old build is forgotten', 60_000);
   assert.equal((await caches(page)).length, 1);
@@ -379,7 +382,7 @@ test('a browser that keeps nothing shows the page all the same', { skip }, async
       ServiceWorkerContainer.prototype.register = () => Promise.reject(new DOMException('no', 'SecurityError'));
     });
   const page = await open(undefined, { serviceWorkers: true, prepare: refuse });
-  // It may have asked before the page was ready.
+  // The request may have come before the page was ready.
   await until(() => requestsOf(page).some((request) => request.url().includes('/offline-')), 'the page asks to be kept', 30_000);
   await page.waitForTimeout(200);
   assert.ok(requestsOf(page).length > 5);

@@ -1,4 +1,4 @@
-// Memory over one step, and how well it is checked: both come with the second program.
+// Memory over one step, and the panel about its accuracy; both come with the worker program.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// What a newcomer tries, as in the guide's walkthroughs 10, 11, 13 and 14.
+// A newcomer's tasks: walkthroughs 10, 11, 13 and 14 of the guide.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,29 +15,29 @@ test('walkthrough 10: a second link in the same tab', async () => {
   const second = 'v1&m=llama2-7b&n=4';
   const page = await open(first);
   const opened = await answer(page);
-  // Edited, and not shared.
+  // Edits that are not shared.
   await type(page, 'n', '128');
   await type(page, 's', '4096');
   const edited = await answer(page);
   const own = await address(page);
-  // As somebody does who pastes into the address bar.
+  // Opens a link as a paste into the address bar does.
   await moved(page, () => page.goto(`${page.url().split('#')[0]}#${second}`));
   const other = await answer(page);
   assert.match(other.headline, /Llama 2 7B on 4 ×/);
   await sameAsCommand(page);
-  // Edits are not lost: undo brings them, redo the link.
+  // The edits are not lost: undo brings them back, and redo the link.
   await page.keyboard.press('Control+z');
   assert.deepEqual(await answer(page), edited);
   await page.keyboard.press('Control+Shift+z');
   assert.deepEqual(await answer(page), other);
-  // Back goes to what stood there, forward to the second link.
+  // The browser's Back goes to the earlier link, and Forward to the second one.
   assert.equal(await address(page), await link(page));
   await moved(page, () => page.goBack());
   assert.equal(await link(page), own);
   assert.deepEqual(await answer(page), edited);
   await moved(page, () => page.goForward());
   assert.deepEqual(await answer(page), other);
-  // And the whole way back by undo.
+  // Undo leads back all the way.
   assert.notDeepEqual(opened, edited);
   noConsoleErrors(page);
 });
@@ -56,18 +56,18 @@ async function save(page, name) {
 test('walkthrough 11: five scenarios in two tabs, storage nearly full, then a private window', async () => {
   const one = await open('v1&m=llama3-8b&n=8');
   const two = await open('v1&m=llama3-70b&n=64', { context: one.context() });
-  // Another page of the same origin has taken nearly everything: there is room for one or two thousand letters.
+  // Another page of the origin has filled the storage, except for one or two thousand letters.
   await one.evaluate(() => {
     for (const size of [1 << 20, 1 << 10]) {
       try {
         for (let number = 0; ; number += 1) localStorage.setItem(`other:${size}:${number}`, 'a'.repeat(size));
       } catch {
-        // Full at this size.
+        // There is no room at this size, so a smaller one is tried.
       }
     }
     localStorage.removeItem('other:1024:0');
   });
-  // In turn from both tabs until one is told that there is no room.
+  // Both tabs save in turn, until one gets the message that there is no room.
   const kept = [];
   let refused;
   for (let number = 1; number <= 40 && !refused; number += 1) {
@@ -80,13 +80,13 @@ test('walkthrough 11: five scenarios in two tabs, storage nearly full, then a pr
     else kept.push(name);
   }
   assert.ok(kept.length >= 4 && refused, `${kept} kept`);
-  // Nothing is lost silently: both tabs show all that was kept, and so does a third.
+  // Nothing is lost silently: both tabs and a third one show all saved scenarios.
   for (const tab of [one, two]) assert.ok(await until(async () => (await names(tab)).length === kept.length), await names(tab));
   const three = await open(undefined, { context: one.context() });
   assert.deepEqual(await names(three), [...kept].sort());
-  // What was refused is still on the page.
+  // The scenario that could not be saved is still on the page.
   await sameAsCommand(refused);
-  // With room again it is saved.
+  // It is saved when there is room again.
   await one.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith('other:')).forEach((key) => localStorage.removeItem(key)));
   for (const name of ['Room again', 'And another']) {
     await save(two, name);
@@ -95,7 +95,8 @@ test('walkthrough 11: five scenarios in two tabs, storage nearly full, then a pr
   assert.deepEqual(await names(one), [...kept, 'Room again', 'And another'].sort());
   for (const tab of [one, two, three]) noConsoleErrors(tab);
 
-  // A private window that forbids storage: the shared link opens, works and says that nothing is kept.
+  // In a private window without storage, the shared link opens and works, and the page says that
+  // nothing is saved.
   const shared = await link(two);
   const forbid = (page) =>
     page.addInitScript(() => {
@@ -119,7 +120,8 @@ test('walkthrough 11: five scenarios in two tabs, storage nearly full, then a pr
 
 // ---- 13 ----
 
-/** Notes what the page would have played: a copy of each sound's samples, and which contexts are still open. */
+/** Records the sounds that the page plays: a copy of each sound's samples, and the contexts that
+ * are still open. */
 const listening = (page) =>
   page.addInitScript(() => {
     globalThis.sounds = [];
@@ -138,7 +140,8 @@ const listening = (page) =>
   });
 const heard = (page) => page.evaluate(() => [globalThis.sounds.length, globalThis.contexts.filter((context) => context.state !== 'closed').length]);
 
-/** The pitch in each of `count` equal stretches of a sound, Hz, by counting how often it rises through zero. */
+/** The pitch in each of `count` equal stretches of a sound, Hz, by counting how often it rises
+ * through zero. */
 function pitches({ rate, samples }, count) {
   const length = Math.floor(samples.length / count);
   return Array.from({ length: count }, (_, part) => {
@@ -156,14 +159,15 @@ test('walkthrough 13: a student reads the curve without seeing it', async () => 
   assert.match(await plot.getAttribute('aria-label'), /arrow keys read it/);
   const spoken = () => plot.getAttribute('aria-valuetext').then(plain);
   const polite = async () => plain((await page.locator('[aria-live=polite]').allTextContents()).join(' '));
-  // From point to point to where memory no longer suffices: "16 384 tokens: 52.0 GiB, over capacity by 12.0".
+  // Moves from point to point until memory no longer suffices: "16 384 tokens: 52.0 GiB, over
+  // capacity by 12.0".
   await page.keyboard.press('Home');
   assert.match(await spoken(), /tokens: [\d.]+ GiB, [\d.]+ free$/);
   for (let step = 0; step < 60 && !/over capacity/.test(await spoken()); step += 1) await page.keyboard.press('ArrowRight');
   const over = await spoken();
   assert.match(over, /^[\d ]+ tokens: [\d.]+ GiB, over capacity by [\d.]+/);
   assert.ok(await until(async () => (await polite()).includes(over)), 'nothing was announced');
-  // The same number everywhere: taken over, it is the answer's and the command's.
+  // The point's number, applied with Enter, is also the answer's and the command's.
   const tokens = Number(await plot.getAttribute('aria-valuenow'));
   await page.keyboard.press('Enter');
   const json = await sameAsCommand(page);
@@ -191,13 +195,14 @@ test('walkthrough 13: the curve is heard, and silent again', async () => {
   const sound = await page.evaluate(() => globalThis.sounds[0]);
   assert.ok(Math.abs(sound.samples.length / sound.rate - 3) < 0.01, 'three seconds');
   assert.ok(sound.samples.every((sample) => Math.abs(sample) < 0.5), 'too loud');
-  // Longer sequences never take less: the pitch never falls, and it does rise, within two octaves from A3.
+  // Longer sequences never take less memory, so the pitch never falls. It rises within two octaves
+  // from A3.
   const steps = pitches(sound, 12);
   const click = steps.findIndex((pitch, at) => at > 0 && pitch > 1.15 * steps[at - 1] && steps[at + 1] < pitch);
   const tones = steps.filter((_, at) => at !== click);
   assert.ok(tones.every((pitch) => pitch > 215 && pitch < 900), tones.join(' '));
   assert.ok(tones.every((pitch, at) => at === 0 || pitch >= 0.985 * tones[at - 1]) && tones.at(-1) > 1.3 * tones[0], tones.join(' '));
-  // Escape ends it; so does asking again.
+  // Escape ends the sound, and so does pressing the button again.
   await page.keyboard.press('Escape');
   assert.ok(await until(async () => (await heard(page))[1] === 0), 'Escape does not end it');
   const button = part(page, 'curve-gpus').getByRole('button', { name: 'Hear the curve' });
@@ -207,7 +212,7 @@ test('walkthrough 13: the curve is heard, and silent again', async () => {
   assert.ok(falling.at(-1) < 0.8 * falling[0], `more GPUs take less: ${falling.join(' ')}`);
   await page.keyboard.press('Enter');
   assert.ok(await until(async () => (await heard(page))[1] === 0), 'the second press does not end it');
-  // It ends by itself too.
+  // The sound also ends by itself.
   await page.keyboard.press('Enter');
   assert.deepEqual(await heard(page), [3, 1]);
   assert.ok(await until(async () => (await heard(page))[1] === 0), 'it does not end');
@@ -224,7 +229,7 @@ test('walkthrough 13: a browser without sound says so', async () => {
 
 // ---- 14 ----
 
-/** How high the smallest letters of the bar and of both curves are shown, CSS pixels; without those that are not shown. */
+/** The height of the smallest letters of the bar and of each shown curve, in CSS pixels. */
 const letters = (page) =>
   page.locator(':is(#stack, .curve__svg) svg:has(text)').evaluateAll((charts) =>
     charts
@@ -237,7 +242,8 @@ const letters = (page) =>
       .filter((size) => size > 0),
   );
 
-/** Fails unless the words of all three are as large on paper as those around them, whatever the window, and afterwards in the window. */
+/** Fails unless the charts' letters are as large as the text around them: on paper, from any
+ * window, and afterwards in the window. */
 async function wordsFitPaper(page) {
   const all = (count, from, to, list) => list.length === count && list.every((size) => size > from && size < to);
   const fitWindow = async () => all(2, 12.3, 12.7, await letters(page));
@@ -260,29 +266,29 @@ test('walkthrough 14: the answer on paper', async () => {
   const shown = await answer(page);
   const json = await sameAsCommand(page);
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
-  // One sheet of A4.
+  // The PDF is one sheet of A4.
   const pdf = (await page.pdf({ preferCSSPageSize: true, printBackground: true })).toString('latin1');
   assert.equal(pdf.match(/\/Type\s*\/Page\b(?!s)/g).length, 1);
   const [, , width, height] = pdf.match(/\/MediaBox\s*\[([^\]]+)\]/)[1].trim().split(/\s+/).map(Number);
   assert.ok(Math.abs(width - 595) < 2 && Math.abs(height - 842) < 2, `${width} × ${height} points`);
-  // Light, whatever the screen is.
+  // Paper is light, also when the screen is dark.
   assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector('h1')).colorScheme), 'light');
   const seen = async (locator) => (await locator.first().isVisible()) && plain(await locator.first().innerText());
-  // Inputs as the form has them.
+  // The sheet has the form's inputs.
   const inputs = (await page.locator('.printed__input').allInnerTexts()).map(plain);
   for (const text of [/^GPUs 64\b/, /^Sequence length 8 ?192\b/, /^Sharding ZeRO-3/]) assert.ok(inputs.some((line) => text.test(line)), `${text}: ${inputs.join(' | ')}`);
-  // Verdict and table, with the same numbers as on the screen.
+  // Verdict and table have the screen's numbers.
   assert.equal(await seen(part(page, 'verdict').locator('h1')), shown.headline);
   const table = await seen(part(page, 'ledger'));
   for (const line of [...shown.kinds, shown.total]) assert.ok(line.split(' ').slice(-2).every((word) => table.includes(word)), `${line} is not in the printed table`);
-  // Both curves, as pictures with their axes.
+  // Both curves are there with their axes.
   for (const name of ['curve-seq', 'curve-gpus']) {
     const box = await part(page, name).locator('svg').boundingBox();
     assert.ok(box.width > 150 && box.height > 80, `${name}: ${JSON.stringify(box)}`);
     assert.equal(await part(page, name).getByRole('button', { includeHidden: false }).count(), 0, `${name} prints a button`);
   }
   await wordsFitPaper(page);
-  // Address, version and date; the address leads back to the same answer.
+  // The foot has address, version and date, and the address leads back to this answer.
   const foot = await seen(page.locator('.printed__link'));
   assert.match(foot, /Headroom \d+\.\d+\.\d+/);
   assert.match(foot, /\d{2}\/\d{2}\/\d{4}/);

@@ -1,5 +1,6 @@
-// What a newcomer tries, as in the guide's walkthroughs 1-9, 12 and 16. Numbers are those of the command line of the same
-// build: page and command must say the same, word for word. Where they differ from the guide's, the reason stands beside them.
+// A newcomer's tasks: walkthroughs 1-9, 12 and 16 of the guide. Numbers come from the command line
+// of the same build, and page and command must agree word for word. Where numbers differ from the
+// guide's, a comment gives the reason.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -41,7 +42,8 @@ test('walkthrough 1: a student with a phone in the lecture hall', async () => {
 
   const paint = await phone.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
   assert.ok(paint <= 2500, `first paint after ${paint} ms`);
-  // The headline itself, of the shared scenario and not of the one in the HTML. The goal is 2.5 s; a busy machine gets more.
+  // Times the shared scenario's headline, not the one in the HTML. The goal is 2.5 s; the limit is
+  // higher for a busy machine.
   const seen = await until(() => phone.evaluate(() => globalThis.headlineAt));
   console.log(`walkthrough 1: first paint after ${Math.round(paint)} ms, the headline after ${Math.round(seen)} ms`);
   assert.ok(seen <= 5000, `the headline after ${seen} ms`);
@@ -54,7 +56,7 @@ test('walkthrough 1: a student with a phone in the lecture hall', async () => {
   assert.equal(await phone.evaluate(() => document.cookie), '');
   assert.ok(await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page scrolls sideways');
 
-  // Typing: no jump, and letters large enough that the phone does not zoom in.
+  // Typing makes the page neither jump nor zoom, because the letters are large enough.
   const length = await reach(phone, 's');
   assert.ok((await length.evaluate((element) => parseFloat(getComputedStyle(element).fontSize))) >= 16);
   await length.tap();
@@ -63,7 +65,7 @@ test('walkthrough 1: a student with a phone in the lecture hall', async () => {
   await phone.waitForTimeout(100);
   assert.equal(await phone.evaluate(() => scrollY), before);
 
-  // A thumb moves the point of the curve.
+  // A touch moves the point of the curve.
   await type(phone, 's', '4k');
   const plot = phone.locator('#plot-seq');
   await plot.scrollIntoViewIfNeeded();
@@ -84,7 +86,7 @@ test('walkthrough 2: the story of the first document, from 924 GPUs to 8', async
   await pick(page, 'm', 'how many gpus', '7B of');
   await type(page, 's', '4096');
   await type(page, 'gb', '128');
-  // Each rank's whole share at once, as the document reckons.
+  // No micro-batch is set: each rank processes its whole share at once, as in the document.
   await type(page, 'b', '');
   await pick(page, 'gpu', 'a100 40', 'A100 SXM4 40GB');
   // The document says 40 GB; the card's driver reports 40 960 MiB, which is 42.9 GB.
@@ -93,13 +95,14 @@ test('walkthrough 2: the story of the first document, from 924 GPUs to 8', async
   await choose(page, 'att', 'standard');
   await choose(page, 'rc', 'none');
 
-  // By its own method, with its nominal 7.0 billion parameters and exact amounts. The document prints 924, 423 and 275: rounded
-  // numbers, a mix of GB and GiB, and a division that leaves out the model states.
+  // The document's own method, with its nominal 7.0 billion parameters and exact amounts. The
+  // document prints 924, 423 and 275, because it rounds, mixes GB and GiB, and leaves out the model
+  // states in a division.
   const steps = [
     { change: () => choose(page, 'z', '1'), division: '935 GPUs', runs: 'none' },
     { change: () => choose(page, 'z', '2'), division: '432 GPUs', runs: 'none' },
     { change: () => choose(page, 'z', '3'), division: '282 GPUs', runs: 'none' },
-    // 15 ranks: one would hold 9 of 128 sequences, 41.3 GB of 40.
+    // 15 GPUs cannot run it: one rank would hold 9 of 128 sequences, which take 41.3 of 40 GB.
     { change: () => choose(page, 'rc', 'full'), division: '15 GPUs', runs: '16 GPUs' },
     { change: () => choose(page, 'att', 'flash'), division: '8 GPUs', runs: '8 GPUs' },
   ];
@@ -115,9 +118,10 @@ test('walkthrough 2: the story of the first document, from 924 GPUs to 8', async
   }
   assert.equal(links.size, steps.length, 'each step has a link of its own');
 
-  // The engine's own counts are others: beside the document's terms it counts attention's dropout, logits and loss, gathered
-  // weights, the framework's 1.3 GiB and a reserve of 3 %; and of gradients only those that live at the peak. What does not change:
-  // without recomputation no count runs at all, because one sequence alone is larger than the card.
+  // The engine's counts differ: in addition to the document's terms it counts attention's dropout,
+  // logits and loss, gathered weights, the framework's 1.3 GiB and a reserve of 3 %, and it counts
+  // only gradients that live at the peak. Both agree that without recomputation no count runs,
+  // because one sequence alone is larger than the card.
   for (const [, runnable] of engine.slice(0, 3)) assert.equal(runnable, null);
   for (const [arithmetic, runnable] of engine.slice(3)) {
     assert.ok(arithmetic !== null && runnable >= arithmetic);
@@ -125,14 +129,16 @@ test('walkthrough 2: the story of the first document, from 924 GPUs to 8', async
   }
   assert.ok(engine[4][1] < engine[3][1], 'FlashAttention needs fewer GPUs');
 
-  // The method's last step: 39.8 of 40 GB, and why 15 is not enough at the step before.
+  // The method's last step takes 39.8 of 40 GB; the step before gives the reason why 15 GPUs are
+  // not enough.
   await part(page, 'unit-GB').click();
   const why = async () => (await methodColumn(page, 'Li Ju 2026')).why;
   assert.match(await why(), /8 GPUs can run: each rank holds 16 sequences at once and needs 39\.[78] GB of 40\.0 GB/);
   await choose(page, 'att', 'standard');
   assert.match(await why(), /15 does not divide 128: one rank would hold 9 sequences and need 41\.[34] GB of 40\.0 GB/);
   await choose(page, 'rc', 'none');
-  // One sequence's activations are 87.0 GB by the document's formula; with its states at ZeRO-3 on 128 ranks that makes 87.8 GB.
+  // One sequence's activations are 87.0 GB by the document's formula; with its states at ZeRO-3 on
+  // 128 ranks that makes 87.8 GB.
   assert.match(await why(), /At most 128 ranks can share 128 sequences in whole micro-batches; even then one holds 1 sequence and needs 87\.8 GB/);
   noConsoleErrors(page);
 });
@@ -146,15 +152,16 @@ test('walkthrough 3: why is it so big?', async () => {
   await items.first().waitFor();
   const names = (await items.locator('th').allTextContents()).map(plain);
   assert.equal(names.length, json.ledger.filter((line) => line.kind === 'Activations').length);
-  // One after the other, until the tensor with the scores is found.
+  // Opens one item after the other to find the tensors with the scores.
   for (let index = 0; index < names.length; index += 1) await items.nth(index).locator('.ledger__toggle').click();
   const tensors = await ledger.locator('tr.ledger__tensor').evaluateAll((rows) => rows.map((row) => row.textContent));
-  // The guide's figure: 2·32·128·4096²·2 bytes = 274.9 GB = 256.0 GiB a block, two squares of bf16 for every head. Here they are two
-  // tensors, the probabilities before and after dropout, 128 GiB each in each of 32 blocks. The guide leaves out dropout's own mask.
+  // The guide's figure: 2·32·128·4096²·2 bytes = 274.9 GB = 256.0 GiB a block, two squares of bf16
+  // for every head. Here they are two tensors, the probabilities before and after dropout, 128 GiB
+  // each in each of 32 blocks. The guide leaves out dropout's own mask.
   const squares = tensors.map(plain).filter((text) => /seq_length 4096, context_length 4096\]/.test(text));
   assert.equal(squares.filter((text) => /4096\.0 GiB.* 32 × bf16 \[micro_batch_size 128, num_attention_heads 32,/.test(text)).length, 2, squares.join(' | '));
   assert.equal(squares.filter((text) => /2048\.0 GiB.* 32 × mask/.test(text)).length, 1);
-  // The parts of a kind add up to what stands above them, as printed.
+  // The printed parts of a kind add up to the printed amount above them.
   const kind = plain(await ledger.locator('tr.ledger__kind').filter({ hasText: 'Activations' }).locator('td').first().textContent());
   const parts = await items.evaluateAll((rows) => rows.map((row) => row.querySelector('td').textContent));
   const tenths = (text) => Math.round(10 * Number(text.replace(/[^\d.]/g, '')));
@@ -170,13 +177,16 @@ test('walkthrough 4: an engineer fine-tunes Llama 3 70B', async () => {
   assert.match(await textOf(part(page, 'facts')), /70 553 706 496/);
   const json = await sameAsCommand(page);
   assert.equal(json.parameters, 70_553_706_496);
-  // 16 bytes per parameter are 1128.9 GB on 16 GPUs: 65.7 GiB each. Gathered blocks and shares rounded up add less than 1 %.
-  // At the peak not all gradients live, so the ledger's three kinds hold at most that.
+  // 16 bytes per parameter are 1128.9 GB on 16 GPUs: 65.7 GiB each. Gathered blocks and shares
+  // rounded up add less than 1 %. At the peak not all gradients live, so the ledger's three kinds
+  // hold at most that.
   const states = bytesOf(json, 'Weights') + bytesOf(json, 'Gradients') + bytesOf(json, 'Optimizer states');
   assert.ok(states <= 1.01 * (16 * 70_553_706_496) / 16 && states > 0.9 * (14 * 70_553_706_496) / 16, `${states / GIB} GiB`);
-  // Checkpoints: 80 block inputs of 8192 × 8192 × 2 bytes, the guide's 10.0 GiB; at the peak backward has given back the last one.
+  // Checkpoints: 80 block inputs of 8192 × 8192 × 2 bytes, the guide's 10.0 GiB; at the peak
+  // backward has already freed the last one.
   assert.equal(bytesOf(json, 'Activations', 'Block input'), (79 / 80) * 10 * GIB);
-  // 16 is too few, as the guide says. It recommends 24 or 32; here it is 32, because 24 ranks do not share 128 sequences evenly.
+  // 16 is too few, as the guide says. It recommends 24 or 32; here it is 32, because 24 ranks do
+  // not share 128 sequences evenly.
   assert.equal(json.verdict, 'does_not_fit');
   assert.equal(json.gpus.runnable, 32);
   assert.ok(json.gpus.arithmetic > 16);
@@ -203,7 +213,8 @@ test('walkthrough 5: serving Llama 3 70B with 128k tokens', async () => {
   assert.match(shown.kinds[1], /40\.0 GiB/);
   assert.deepEqual([count(shown.arithmetic), count(shown.runnable)], [3, 4]);
   assert.match(shown.reason, /num_attention_heads \(64\) does not divide by the tensor-parallel degree 3/);
-  // One click on a verified fix: 4-bit weights. The guide's 72.9 GiB plus context, reserve and prefill: still one card, tightly.
+  // One click applies a verified fix, 4-bit weights. The guide's 72.9 GiB plus context, reserve and
+  // prefill still just fit one card.
   await part(page, 'fixes').getByRole('button', { name: /int4|4.bit/i }).click();
   const after = await sameAsCommand(page);
   assert.equal(after.verdict, 'tight');
@@ -218,7 +229,7 @@ test('walkthrough 6: a config.json that nobody has seen', async () => {
     await part(page, 'paste').click();
     await part(page, 'paste-text').fill(text);
   };
-  // What is no config, or one of something else, is one sentence, and nothing changes.
+  // A text that is not a config, or not a language model's, gets one sentence, and nothing changes.
   const config = (name) => readFileSync(new URL(`../data/configs/${name}.json`, import.meta.url), 'utf8');
   const unknown = '{"model_type": "zamba9", "hidden_size": 2304, "num_hidden_layers": 21, "state_size": 16, "time_step_limit": [0.0, Infinity]}';
   const hybrid = '{"model_type": "nemotron_h", "hidden_size": 4096, "num_hidden_layers": 4, "hybrid_override_pattern": "M-M*", "time_step_limit": [0.0, Infinity]}';
@@ -234,7 +245,7 @@ test('walkthrough 6: a config.json that nobody has seen', async () => {
     await page.keyboard.press('Escape');
     assert.deepEqual(await answer(page), before);
   }
-  // GPT-2's own names, and a text model inside another config.
+  // Reads GPT-2's own names of keys, and a text model inside another config.
   await paste(config('gpt2'));
   await part(page, 'paste-report').waitFor();
   assert.match(await textOf(part(page, 'paste-report')), /n_embd.*read/);
@@ -244,7 +255,8 @@ test('walkthrough 6: a config.json that nobody has seen', async () => {
   await part(page, 'paste-report').waitFor();
   await part(page, 'paste-use').click();
   assert.equal((await sameAsCommand(page)).parameters, 8_180_419_584);
-  // Latent attention is not taken for attention with as many keys as queries: 70 272 bytes a token, 8.6 GiB at 128k.
+  // Latent attention is not read as attention with as many keys as queries: the cache takes 70 272
+  // bytes a token, 8.6 GiB at 128k.
   await paste(config('deepseek-v3'));
   await part(page, 'paste-report').waitFor();
   await part(page, 'paste-use').click();
@@ -253,7 +265,8 @@ test('walkthrough 6: a config.json that nobody has seen', async () => {
   await type(page, 'seqs', '1');
   await type(page, 'n', '16');
   assert.equal(bytesOf(await sameAsCommand(page), 'KV cache'), 70_272 * 131_072);
-  // Of four layers one keeps keys and values, two a state of 128 heads by 64 by 128 in fp32 and three tokens of 10 240 columns.
+  // Of four layers, one keeps keys and values, and two keep a state of 128 heads by 64 by 128 in
+  // fp32 and three tokens of 10 240 columns.
   await paste(hybrid);
   await part(page, 'paste-report').waitFor();
   await part(page, 'paste-use').click();
@@ -269,11 +282,12 @@ test('walkthrough 7: does 8B fit my 24 GB card?', async () => {
   await type(page, 'seqs', '1');
   await type(page, 'ctx', '8k');
   const json = await sameAsCommand(page);
-  // The guide's 15.0 GiB are 14.96; the page may print 14.9, because printed parts must add up to the printed total.
+  // The guide's 15.0 GiB are 14.96; the page may print 14.9, because printed parts must add up to
+  // the printed total.
   assert.equal(bytesOf(json, 'Weights'), 2 * 8_030_261_248);
   assert.equal(bytesOf(json, 'KV cache'), GIB);
   assert.match((await answer(page)).headline, /^Fits/);
-  // The longest context stands there directly, and it is the longest.
+  // The card states the longest context, and one token more does not fit.
   const room = await textOf(part(page, 'fixes'));
   const longest = Number(room.match(/sequences of ([\d ]+) tokens/)[1].replace(/ /g, ''));
   for (const [tokens, fits] of [[longest, true], [longest + 1, false]]) {
@@ -291,7 +305,8 @@ test('walkthrough 7: does 8B fit my 24 GB card?', async () => {
   const tuned = await sameAsCommand(page);
   assert.equal(tuned.verdict, 'does_not_fit');
   assert.ok(tuned.total_bytes > 14 * 8_030_261_248, `${tuned.total_bytes / GIB} GiB`);
-  // What helps a hobbyist: adapters alone do not, with frozen weights of 15.0 GiB and full logits; adapters on 4-bit weights do.
+  // On a hobbyist's card adapters alone are not enough, because frozen weights take 15.0 GiB and
+  // logits are whole; adapters on 4-bit weights fit.
   await mode(page, 'tune');
   const lora = await sameAsCommand(page);
   assert.ok(lora.total_bytes < tuned.total_bytes / 4, `${lora.total_bytes / GIB} GiB`);
@@ -299,7 +314,7 @@ test('walkthrough 7: does 8B fit my 24 GB card?', async () => {
   const qlora = await sameAsCommand(page);
   assert.ok(qlora.total_bytes < lora.total_bytes - 8 * GIB, `${qlora.total_bytes / GIB} GiB`);
   assert.match((await answer(page)).headline, /^Fits/);
-  // Model and GPU have stayed through all three modes, and undo leads back.
+  // Model and GPU stay through all three modes, and undo leads back.
   assert.match((await answer(page)).headline, /Llama 3 8B on 1 × .*4090/);
   await page.keyboard.press('Control+z');
   assert.deepEqual(await sameAsCommand(page), lora);
@@ -310,19 +325,20 @@ test('walkthrough 8: a link of last year', async () => {
   const page = await open('v1&m=llama3-405b&gpu=k80&mem=12&n=1024&tp=8');
   const told = await textOf(part(page, 'notices'));
   assert.match(told, /“llama3-405b” is listed here as Llama 3\.1 405B/);
-  // No other GPU answers in its place: the card names it, and a step of the reader's takes one that the list has.
+  // No other GPU is used in its place: the card names the unknown one, and the reader chooses one
+  // from the list.
   assert.match(await textOf(part(page, 'refused')), /This link names a GPU that is not in the list: “k80”/);
   assert.equal(await page.locator('.verdict__figure').count(), 0);
   assert.equal(await input(page, 'n').inputValue().then(plain), '1024');
   await part(page, 'refused').getByRole('button', { name: 'Use H100 SXM5' }).click();
-  // The values that the link itself carries count.
+  // The values that the link carries apply.
   assert.match((await answer(page)).headline, /of 12\.0 GiB/);
-  // A copy is kept.
+  // Saves a copy.
   await part(page, 'save').click();
   await page.locator('#save-name').fill('From last year');
   await part(page, 'save-confirm').click();
   await part(page, 'saved').getByRole('button', { name: 'From last year', exact: true }).waitFor();
-  // Opened again it brings the same answer.
+  // The saved copy, opened again, gives this answer.
   const before = await answer(page);
   await paste(page, 'v1');
   await part(page, 'saved').getByRole('button', { name: 'From last year', exact: true }).click();
@@ -343,11 +359,12 @@ test('walkthrough 9: a link that a chat program has damaged', async () => {
     await paste(page, damaged);
     assert.deepEqual(await answer(page), expected, damaged);
   }
-  // Cut off, what is left of it is shown, and a sentence says so.
+  // Of a link that was cut off, the rest is shown, and a sentence says so.
   await paste(page, good.slice(0, -4));
   assert.match(await textOf(part(page, 'notices')), /changed by hand or cut off/);
   assert.match((await answer(page)).headline, /Llama 3 70B on 64 ×/);
-  // Where nothing is left, the page that was open stays as it is; a fresh page shows the default scenario.
+  // Where nothing is left, the page that was open stays as it is; a fresh page shows the default
+  // scenario.
   const before = await answer(page);
   await paste(page, good.slice(0, 6));
   assert.match(await textOf(part(page, 'notices')), /Nothing of this link can be read.*The page stays as it was/);
@@ -378,7 +395,7 @@ test('walkthrough 12: compare ZeRO-2 with ZeRO-3, and A100 with H100', async () 
   const runs = rows.find(([name]) => name.startsWith('Smallest number of GPUs'));
   assert.deepEqual(runs.slice(1).map(Number), [three.gpus.runnable, two.gpus.runnable]);
 
-  // Both on both curves and on the bar.
+  // Both scenarios are on both curves and on the bar.
   for (const name of ['curve-seq', 'curve-gpus']) {
     const svg = await drawn(name);
     assert.ok(!alone.includes(svg));
@@ -386,14 +403,14 @@ test('walkthrough 12: compare ZeRO-2 with ZeRO-3, and A100 with H100', async () 
   }
   assert.equal(await page.locator('#stack').getByText(/^[AB]: /).count(), 2);
 
-  // One link carries both.
+  // One link carries both scenarios.
   const pair = await address(page);
   assert.match(pair, /&z=3&b\.z=2$/);
   const other = await open(pair);
   assert.deepEqual(await answer(other), await answer(page));
   assert.equal(await textOf(part(other, 'compare').locator('table')), await textOf(table));
 
-  // And so does the file for spreadsheets, to the byte.
+  // The file for spreadsheets has both scenarios, to the byte.
   await part(page, 'share').click();
   const { text } = await downloaded(page, () => page.getByRole('button', { name: 'Curves as CSV' }).click());
   const lines = text.trim().split('\n').map((line) => line.split(','));
@@ -402,7 +419,7 @@ test('walkthrough 12: compare ZeRO-2 with ZeRO-3, and A100 with H100', async () 
   assert.deepEqual([Number(at('A')), Number(at('B'))], [three.total_bytes, two.total_bytes]);
   await page.keyboard.press('Escape');
 
-  // Two cards: each has its own capacity.
+  // With two accelerators, each scenario has its own capacity.
   await paste(page, 'v1&c=6vv&m=llama2-13b&gpu=a100-40&n=16&z=2&b.gpu=h100-80&b.name=H100&b.n=8&b.z=3');
   const cards = (await table.locator('tbody tr').allTextContents()).map(plain);
   assert.ok(cards.some((row) => /Capacity of a GPU\s?40\.0 GiB\s?79\.6 GiB/.test(row)), cards.join(' | '));
@@ -436,22 +453,22 @@ test('walkthrough 16: absurd input', async () => {
     assert.equal(await input(page, key).getAttribute('aria-invalid'), 'true');
     assert.match(await input(page, key).getAttribute('aria-describedby'), new RegExp(`e-${key}`));
     assert.equal(await input(page, key).inputValue(), text, 'what was typed stays visible');
-    // The last valid answer stays, marked as such.
+    // The last valid answer stays, marked as an earlier one.
     await part(page, 'stale').waitFor();
     assert.deepEqual(await answer(page), good, `${key}: ${text}`);
     await noBrokenNumbers(page);
-    // Undo takes it back.
+    // Undo restores the old value.
     await part(page, 'undo').click();
     assert.equal(await input(page, key).inputValue(), old, `${key} after undo`);
     assert.equal(await message.count(), 0);
     assert.equal(await part(page, 'stale').count(), 0);
   }
 
-  // Values that are fine one by one and do not go together: heads over key/value heads, GPUs over ranks.
+  // Values that are valid alone but not together: heads with key/value heads, GPUs with ranks.
   await type(page, 'kv', '7');
   assert.match(await textOf(errorOf(page, 'kv')), /32 attention heads do not split evenly over 7 key\/value heads/);
   assert.deepEqual(await answer(page), good);
-  // The message's own button puts it right.
+  // The message's own button corrects the value.
   await errorOf(page, 'kv').getByRole('button').click();
   assert.equal(await errorOf(page, 'kv').count(), 0);
   assert.equal(await part(page, 'stale').count(), 0);
@@ -460,7 +477,8 @@ test('walkthrough 16: absurd input', async () => {
   await page.keyboard.press('Control+z');
   assert.equal(await part(page, 'stale').count(), 0);
 
-  // A model that heads do not divide is odd, but can be computed; and the largest of everything neither freezes nor overflows.
+  // A width that the heads do not divide is unusual but can be computed. The largest values of all
+  // fields neither freeze the page nor overflow.
   await type(page, 'a', '31');
   await noBrokenNumbers(page);
   await page.keyboard.press('Control+z');
@@ -472,7 +490,7 @@ test('walkthrough 16: absurd input', async () => {
   await noBrokenNumbers(page);
   noConsoleErrors(page);
 
-  // The same through links and through the command: the field's own sentence.
+  // Links and the command line give the field's own sentence, too.
   for (const [fragment, sentence] of [['v1&l=0', /Layers/], ['v1&s=1e12', /Sequence length/], ['v1&n=-1', /GPUs/], ['v1&mem=0', /Memory per GPU/]]) {
     const run = command(fragment);
     assert.match(run.error + run.out, sentence, fragment);

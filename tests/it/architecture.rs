@@ -1,4 +1,5 @@
-//! The house rules of the design: who may import whom, and where the browser and the chart library are known.
+//! The house rules of the design: who may import whom, and where the browser and the chart library
+//! are known.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,11 +35,13 @@ const ROOMS: &[(&str, &[&str])] = &[
 /// Rooms whose members are one file each.
 const LISTS: &[&str] = &["engines", "sharding", "stacks"];
 
-/// Of these, those whose keys stand for nothing else.
+/// Lists among `LISTS` whose keys in links are words with no second meaning, so that a key in
+/// quotes always names a member.
 const KEYS_ARE_WORDS: &[&str] = &["stacks"];
 
-/// Words that are a member's name and stand for something else, with the places that may hold them: two rooms carry out the schedule of
-/// the stack that has one, and are called after it; an optimizer can be fused as well; programs print messages when memory runs out.
+/// Names of members that also mean something else, with the places that may use them: two rooms
+/// carry out Megatron-LM's schedule and are called after it, an optimizer can be fused as well as a
+/// stack, and programs print messages when memory runs out.
 const NAMES_WITH_OTHER_MEANINGS: &[(&str, &[&str])] = &[
     ("megatron::", &["src/ops/", "src/estimator/"]),
     ("::megatron", &["src/ops/", "src/estimator/"]),
@@ -55,7 +58,8 @@ const NAMES_WITH_OTHER_MEANINGS: &[(&str, &[&str])] = &[
     ("\"fused\"", &["src/scenario/fields/table/precision.rs", "src/scenario/words.rs"]),
 ];
 
-/// The bibliography names programs as authors; commands and files have words of their own for what the lists hold.
+/// Places that may name members: the bibliography names programs as authors, and the readers of
+/// commands and files hold each tool's own words for the members.
 const MAY_NAME_MEMBERS: &[&str] = &["src/sources/", "src/launch/formats/", "src/launch/shared/", "src/launch/logs/programs/"];
 
 /// Crates with the only place that may name them.
@@ -90,12 +94,13 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Each source file of the library and its programs, relative to the root with forward slashes, and its code without comments.
+/// Each source file of the library and its programs, relative to the root with forward slashes, and
+/// its code without comments.
 fn sources() -> Vec<(String, String)> {
     sources_in("src")
 }
 
-/// Each source file below a folder, likewise.
+/// Each source file below a folder, relative to the root, and its code without comments.
 fn sources_in(folder: &str) -> Vec<(String, String)> {
     let mut files = Vec::new();
     rust_files(&root().join(folder), &mut files);
@@ -110,7 +115,7 @@ fn sources_in(folder: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The words that follow `crate::` in some code, braces included: `crate::{a, b::c}` gives `a` and `b`.
+/// The rooms that some code imports, also from braces: `crate::{a, b::c}` gives `a` and `b`.
 fn imported_rooms(code: &str) -> BTreeSet<String> {
     let mut rooms = BTreeSet::new();
     for (at, _) in code.match_indices("crate::") {
@@ -160,8 +165,8 @@ fn rooms_import_only_what_the_design_allows() {
     }
 }
 
-/// Names by which code could refer to a member: its module, a variant called like it, its name in the form, and its key in links where
-/// the list's keys are words of their own.
+/// Names by which code could refer to a member: its module, a variant of the same name, its name in
+/// the form, and, for the lists in `KEYS_ARE_WORDS`, its key in links.
 fn names_of_member(file: &str, code: &str) -> Vec<String> {
     let stem = file.rsplit('/').next().and_then(|name| name.strip_suffix(".rs")).unwrap_or_default();
     let part = |part: &str| part.chars().take(1).flat_map(char::to_uppercase).chain(part.chars().skip(1)).collect::<String>();
@@ -212,8 +217,8 @@ fn only_their_rooms_know_the_browser_and_the_chart_library() {
     }
 }
 
-/// Folders of which each file is a member of a list whose keys are words of their own, with files that may hold such a key as data: the
-/// tables of documents.
+/// Folders whose files are each a member of a list, with the files that may hold a member's key as
+/// data, such as the tables of documents.
 const LISTS_WITH_KEYS: &[(&str, &[&str])] = &[("src/optimizers", &["src/methods/", "src/launch/formats/", "src/launch/shared/"])];
 
 /// The names of a list's members: the files of its folder.
@@ -224,7 +229,7 @@ fn members(folder: &str) -> BTreeSet<String> {
     names.filter(|name| name != "mod").collect()
 }
 
-/// The constant of a member's specification that has that name, read from its source.
+/// The text of the constant `name` in a member's specification, read from its source.
 fn text_constant(code: &str, name: &str) -> String {
     let rest = code.split(&format!("{name}: \"")).nth(1).expect("the constant");
     rest.split('"').next().expect("its text").to_owned()
@@ -300,7 +305,8 @@ fn files_fit_in_the_head() {
     }
 }
 
-/// A tool that included files of the library would judge another engine than the one that users get.
+/// A tool that included the library's files by path would compile and judge another engine than the
+/// one that users get.
 #[test]
 fn tools_see_the_library_from_outside() {
     for (file, code) in sources_in("tools") {
@@ -308,7 +314,8 @@ fn tools_see_the_library_from_outside() {
     }
 }
 
-/// Clippy refuses functions of more than 60 lines, and no code switches that off; so with the compiler and undocumented items.
+/// Clippy refuses functions of more than 60 lines and the compiler refuses undocumented items; no
+/// code may switch either off.
 #[test]
 fn no_code_is_excused_from_short_functions_and_documented_items() {
     let clippy = fs::read_to_string(root().join(".clippy.toml")).expect(".clippy.toml");
@@ -320,10 +327,10 @@ fn no_code_is_excused_from_short_functions_and_documented_items() {
     }
 }
 
-/// Words in quotes that are the `model_type` of a family and stand for something else: the kinds of layers with a state are called after
-/// the models that brought them, and forms have a field `opt`.
+/// Words in quotes that equal the `model_type` of a family but mean something else: kinds of layers
+/// with a state are called after the models that introduced them, and the form has a field `opt`.
 const OTHER_MEANINGS: &[(&str, &[&str])] = &[
-    // torchtitan calls its models so.
+    // These are torchtitan's own names of its models.
     ("src/launch/formats/torchtitan.rs", &["deepseek_v3", "gpt_oss", "llama4", "qwen3"]),
     ("src/scenario/words.rs", &["mamba", "mamba2", "jamba", "minimax", "lfm2"]),
     ("src/scenario/fields/table/hybrid.rs", &["mamba", "mamba2", "jamba", "minimax", "lfm2"]),
@@ -343,7 +350,8 @@ fn families() -> (&'static str, BTreeSet<String>) {
     (FOLDER, names.collect())
 }
 
-/// A family is described in its own file: nothing else of the program asks which family a model is of.
+/// A family is described in its own file: nothing else of the program asks which family a model is
+/// of.
 #[test]
 fn a_family_is_named_in_its_own_file_alone() {
     let (folder, names) = families();
@@ -356,14 +364,15 @@ fn a_family_is_named_in_its_own_file_alone() {
         let other = OTHER_MEANINGS.iter().find(|(place, _)| *place == file).map_or(&[][..], |(_, words)| words);
         for name in names.iter().filter(|name| !other.contains(&name.as_str())) {
             let quoted = code.contains(&format!("\"{name}\"")) || code.contains(&format!("families::{name}"));
-            // A tower or a projector says which whole files it stands in.
+            // A tower or a projector may name the kinds of whole files that contain it.
             let names_whole_files = ["src/models/towers/", "src/models/projectors/"].iter().any(|list| file.starts_with(list));
             assert!(!quoted || file.starts_with(folder) || names_whole_files, "{file}: {name} belongs into {folder}{name}.rs");
         }
     }
 }
 
-/// A file that no module names is no test: it would never run, and nobody would see it.
+/// Every file below `tests/it` must be a module of this program. Without its `mod` line a file
+/// would never run, and nothing would report that.
 #[test]
 fn every_test_file_is_a_module_of_this_program() {
     let files = sources_in("tests/it");
@@ -379,7 +388,7 @@ fn every_test_file_is_a_module_of_this_program() {
     assert_eq!(beside, [root().join("tests/web.rs")], "a test file belongs into tests/it; web.rs is for browsers");
 }
 
-/// Whoever reads a family's file needs two others at most.
+/// To understand a family's file, a reader should need two other files at most.
 #[test]
 fn families_are_like_others_two_deep_at_most() {
     let (folder, names) = families();

@@ -1,4 +1,5 @@
-//! Explanations: every printed formula comes to the printed figure, in whole numbers; walkthrough 3; growth.
+//! Explanations: every printed formula, computed in whole numbers, gives the printed figure.
+//! Further tests cover walkthrough 3 and how figures grow.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -113,14 +114,15 @@ impl Reader<'_> {
     }
 }
 
-/// MathML read back into a printed formula: well-formed, every tag closed, every text escaped.
+/// Reads MathML back into a printed formula; fails unless every tag is closed and every text
+/// escaped.
 fn read_mathml(text: &str) -> String {
     let (node, rest) = element(text);
     assert!(rest.is_empty(), "something follows: {rest}");
     node
 }
 
-/// One element as a printed formula, and what follows it.
+/// One element as a printed formula, and the text after it.
 fn element(text: &str) -> (String, &str) {
     let rest = text.strip_prefix('<').unwrap_or_else(|| panic!("no element at {text}"));
     let (tag, mut rest) = rest.split_once('>').expect("a tag that ends");
@@ -159,7 +161,8 @@ fn written(name: &str, children: &[String]) -> String {
     }
 }
 
-/// Every formula of an explanation, as printed, comes to what it says; the figure itself is returned.
+/// Checks that every printed formula of an explanation gives the value beside it, and returns the
+/// explained figure.
 fn check(explanation: &Explanation) -> u128 {
     let figure = explanation.expr.exact().unwrap_or_else(|| panic!("{} is not whole", explanation.path));
     let said = std::iter::once((&explanation.expr, figure)).chain(
@@ -173,7 +176,8 @@ fn check(explanation: &Explanation) -> u128 {
         let printed = numbers(expr);
         assert_eq!(Reader::all(&printed), Some(value), "{}: {printed}", explanation.path);
         let drawn = read_mathml(&mathml(expr, Form::Numbers));
-        // A fraction bar groups what `max(` and rounded brackets hold; the words are the same.
+        // Drawn with a fraction bar, which replaces some brackets, the formula must give the same
+        // value.
         assert_eq!(Reader::all(&drawn), Some(value), "{}: {drawn}", explanation.path);
         read_mathml(&mathml(expr, Form::Symbols));
     }
@@ -199,7 +203,8 @@ fn bytes_at(job: &Job, path: &str) -> u64 {
     line(label).expect("a line").tensors[number.parse::<usize>().expect("a number")].bytes.0
 }
 
-/// All of a job's ledger: how many lines and tensors there are, and how many stand for themselves.
+/// Checks the explanations of a job's whole ledger; returns how many there are, and the paths of
+/// those without a formula.
 fn check_ledger(job: &Job) -> (usize, Vec<String>) {
     let explainer = Explainer::new(job, &[], MemoryUnit::Gib);
     let ledger = estimate(job).ledger;
@@ -218,7 +223,7 @@ fn check_ledger(job: &Job) -> (usize, Vec<String>) {
     (paths.len(), bare)
 }
 
-/// The job of a link that is understood whole.
+/// The job of a link in which every part is understood.
 #[track_caller]
 fn job_of(link: &str) -> Job {
     let decoded = decode(link);
@@ -277,7 +282,7 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// What is printed for any figure of the ledger, read back, is the figure.
+    /// The printed formula of any figure of the ledger, read back and computed, gives that figure.
     #[test]
     fn every_printed_formula_comes_to_its_figure(job in random::job()) {
         check_ledger(&job);
@@ -287,7 +292,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// So it is for every stack, layout and format of the catalogue; only a rule of its own leaves a line without a formula.
+    /// The printed formulas give their figures for every stack, layout and format of the catalogue.
+    /// Only lines with a rule of their own have no formula.
     #[test]
     fn so_it_does_for_every_stack_and_layout_of_the_catalogue(link in link()) {
         let job = job_of(&link);
@@ -295,7 +301,8 @@ proptest! {
         for path in bare {
             // Workspaces of libraries, and one buffer for each shape of matrix.
             let rules = ["Matrix-product workspaces", "Dummy weight gradients", "Scores", "Deferred output gradients"];
-            // A kind of block that this stage holds none of.
+            // A line may also lack a formula where it is 0, because the stage has no block of its
+            // kind.
             let none = bytes_at(&job, &path) == 0;
             prop_assert!(none || rules.iter().any(|rule| path.ends_with(rule)), "{}: {}", link, path);
         }
@@ -303,7 +310,8 @@ proptest! {
 }
 
 prop_compose! {
-    /// Links of models whose layers are not all alike: every kind of state, shared keys, layers of one half alone.
+    /// Links of models whose layers are not all alike: every kind of state, shared keys, layers of
+    /// one half alone.
     fn unlike()(
         kind in 0..9_usize, sets in (0..4_usize, 0..4_usize, 0..3_usize, 0..3_usize), t in 0_u32..4, p in 0_u32..2,
         sizes in (1_u64..40, 1_u64..5, 1_u64..9, 0_u64..6), rest in (0..5_usize, 0..4_usize, any::<bool>(), any::<bool>()),
@@ -330,7 +338,7 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// So it is where layers keep states.
+    /// The printed formulas also give their figures where layers keep states.
     #[test]
     fn so_it_does_where_layers_are_unlike(link in unlike()) {
         let job = job_of(&link);
@@ -341,10 +349,12 @@ proptest! {
     }
 }
 
-/// The document's job: 7B, 128 sequences of 4096 tokens on one card, scores in memory.
+/// The document's job: 7B parameters, 128 sequences of 4096 tokens on one card, and attention
+/// scores in memory.
 const DOCUMENT: &str = "v1&m=ju-7b&s=4096&gb=128&b=empty&gpu=a100-40&ker=korthikanti&att=standard&rc=none&n=1&z=none";
 
-/// Walkthrough 3: why is it so big? `2·n_head·B·s²·2 = 274.9 GB (256.0 GiB)` per block, grown by the square of the length.
+/// Walkthrough 3: why is it so big? `2·n_head·B·s²·2 = 274.9 GB (256.0 GiB)` per block, grown by
+/// the square of the length.
 #[test]
 fn scores_explain_themselves() {
     let job = job_of(DOCUMENT);
@@ -357,7 +367,8 @@ fn scores_explain_themselves() {
     assert_eq!((largest.one.exact(), largest.count), (Some(2 * 32 * 128 * 4096 * 4096 * 2), 32));
     let words = text(&all, MemoryUnit::Gb);
     assert!(words.contains("274.9 GB (256.0 GiB), 32 times"), "{words}");
-    // Who says something else, and why, in the comparison's own words.
+    // The explanation lists the documents with other formulas, and the comparison's reasons for the
+    // difference.
     let ju = all.documents.iter().find(|said| said.title == "Li Ju 2026").expect("it differs");
     assert!(ju.formula.contains("s²") && ju.why.contains("dropout"), "{ju:?}");
     let softmax = explainer.explain("ledger/Activations/Softmax/0").expect("the probabilities");

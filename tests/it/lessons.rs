@@ -1,4 +1,5 @@
-//! Lessons: the stories that ship are true, own stories are safe, answers are read, worksheets stay what they are.
+//! Lessons: shipped stories are true, users' own stories are safe, answers are read, and worksheets
+//! never change.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
@@ -69,7 +70,7 @@ fn every_text_is_filled_and_every_figure_it_names_is_claimed() {
     }
 }
 
-/// The figures of a step's own scenario that a text names.
+/// The figures of a step's own scenario that a text names in braces.
 fn placeholders(text: &str) -> impl Iterator<Item = &str> {
     text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).filter(|name| !name.contains('@'))
 }
@@ -94,7 +95,8 @@ fn a_written_story_is_read_again() {
     }
 }
 
-/// The stories as they are told, for reading: `cargo test --test it told_in_full -- --ignored --nocapture`.
+/// Prints all stories for a person to read: `cargo test --test it told_in_full -- --ignored
+/// --nocapture`.
 #[test]
 #[ignore = "prints only"]
 fn told_in_full() {
@@ -187,7 +189,8 @@ fn what_is_no_story_is_named() {
     assert!(problems.starts_with("Step 1: "), "{problems}");
 }
 
-/// Text as it may come from outside, markup, control and reordering characters among it.
+/// Text as it may come from outside, also with markup, control characters and characters that
+/// reorder text.
 fn hostile() -> impl Strategy<Value = String> {
     prop_oneof![
         "\\PC{0,80}",
@@ -220,7 +223,7 @@ fn hostile_story() -> impl Strategy<Value = String> {
     })
 }
 
-/// So many of the hostile stories that are read, the same ones at every run.
+/// `count` hostile stories that can be read, the same ones at every run.
 fn readable(count: usize) -> Vec<Story> {
     let mut runner = TestRunner::deterministic();
     let drawn = (0..100 * count).map(|_| hostile_story().new_tree(&mut runner).expect("a story").current());
@@ -244,7 +247,7 @@ fn no_story_can_break_the_page() {
         Ok(())
     });
     assert_eq!(outcome, Ok(()));
-    // Fewer are told: each takes an estimate.
+    // Only 40 are told, because telling one takes an estimate for each step.
     let told = readable(40).iter().filter(|story| Told::of(story).is_ok()).count();
     assert!(told > 5, "{told} of 40 told");
 }
@@ -261,7 +264,7 @@ fn packed_nonsense_is_refused_without_harm() {
 
 // ---- what the page shows ----
 
-/// Asks the second program.
+/// Asks the worker's program; returns its orders and its HTML.
 fn asked(what: What, link: &str, text: &str) -> (String, String) {
     let request = Request { number: 1, what, unit: MemoryUnit::Gb, fragment: link.to_owned(), text: text.to_owned() };
     let request = Request::read(&request.write()).expect("a request");
@@ -281,7 +284,8 @@ fn teach(verb: &str, form: &str, stored: &[(&str, &str)]) -> (String, String) {
     asked(What::Teach, "v1&m=llama3-8b&n=16", &text)
 }
 
-/// Every element that is opened is closed, in order, and none is one that the page does not write.
+/// Fails unless every opened element is closed, in order, and all are elements that the page writes
+/// itself.
 fn assert_balanced(html: &str) {
     let mut open = Vec::new();
     for tag in html.split('<').skip(1) {
@@ -372,7 +376,7 @@ fn an_own_story_is_recorded_written_moved_and_taken_along() {
     assert!(teach("import", "file=nonsense", &[]).0.contains("problem This is no story"));
     let (orders, html) = teach("copy:924-to-8", "", &[]);
     assert!(stored(&orders).contains("From 924 GPUs to 8 (copy)") && html.contains("#v1&amp;story="), "{html}");
-    // What was written and not saved is neither lost on the way back to the list nor on the way to the stage.
+    // Unsaved text survives both the way back to the list and the way to the stage.
     let (orders, html) = teach("view:list", &form.replace("Mine", "Yours"), &[("own-1", &second)]);
     assert!(stored(&orders).contains("Yours <b>") && html.contains("Yours &lt;b&gt;"), "{orders}");
     assert!(teach("view:list", form, &[("own-1", &stored(&orders))]).0.contains("Mine"));
@@ -444,21 +448,24 @@ fn progress_on_a_worksheet_is_kept_class_by_class_and_student_by_student() {
     let form = "view=sheet\nclass=algebra\nstudent=ada\nsheet-of=ada\ntries-0=0";
     let (orders, _) = teach("task:0", &format!("{form}\nanswer-0=1 GB"), &[]);
     let record = progress(&orders).expect("progress");
-    // A page that was just opened knows who was here, and how far.
+    // A newly opened page remembers the last student and their progress.
     let (orders, html) = teach("sheet", "class=algebra", &[("sheet:algebra", &record)]);
     assert!(orders.is_empty() && html.contains("algebra.ada.a00000.") && html.contains("value=\"ada\""), "{html}");
-    // Another class and another student begin at nothing, and take nothing away.
+    // Another class or another student starts with no progress and leaves the first student's
+    // progress as it is.
     assert!(teach("sheet", "class=logic", &[("sheet:algebra", &record)]).1.contains("logic..000000."));
     let bo = format!("{}\nanswer-0=1 GB", form.replace("ada", "bo"));
     let both = progress(&teach("task:0", &bo, &[("sheet:algebra", &record)]).0).expect("progress");
     assert!(teach("sheet", "class=algebra", &[("sheet:algebra", &both)]).1.contains("algebra.bo.a00000."));
     assert!(teach("sheet", "class=algebra\nstudent=Ada", &[("sheet:algebra", &both)]).1.contains("algebra.ada.a00000."));
-    // A name that was deleted is no page that was just opened.
+    // A page whose name field was emptied is not treated as newly opened, so the remembered name
+    // does not return.
     assert!(teach("sheet", "view=sheet\nclass=algebra", &[("sheet:algebra", &both)]).1.contains("algebra..000000."));
-    // Two tabs: what one has counted, the other does not undo.
+    // With two tabs, one tab does not undo progress that the other has recorded.
     let (_, html) = teach("task:1", &format!("{form}\nanswer-1=1 GB"), &[("sheet:algebra", &record)]);
     assert!(html.contains("algebra.ada.aa0000."), "{html}");
-    // What cannot be read is put aside, a newer version's record is left alone; the worksheet goes on with both.
+    // An unreadable record is put aside and a newer version's record is left alone; in both cases
+    // the worksheet continues.
     for broken in ["", "{", r#"{"v":1}"#, r#"{"v":1,"codes":["algebra.ada.a00000.zzzz"]}"#, &record.replace("algebra", "logic")] {
         let (orders, html) = teach("task:0", &format!("{form}\nanswer-0=1 GB"), &[("sheet:algebra", broken)]);
         assert!(orders.starts_with("aside sheet:algebra\nproblem Your progress") && progress(&orders).is_some(), "{orders}");
@@ -591,7 +598,8 @@ fn no_answer_can_break_the_reader() {
 
 // ---- worksheets ----
 
-/// What was drawn for some students. These lines never change: a worksheet that was handed out keeps its numbers.
+/// The tasks drawn for some students. These lines never change, because a worksheet that was handed
+/// out keeps its numbers.
 const FROZEN: &str = include_str!("../lessons/worksheets.txt");
 
 fn drawn(class: &str, student: &str) -> String {
@@ -644,7 +652,8 @@ fn a_code_says_who_and_how_it_went() {
 
 // ---- whose numbers a slide shows ----
 
-/// A picture of one method beside a figure of another shows other numbers: both then say whose they are.
+/// A picture of one method beside a figure of another shows different numbers, so both must then
+/// name their method.
 #[test]
 fn figure_and_picture_of_every_step_are_of_one_method_or_say_whose_they_are() {
     let mut steps = 0;
@@ -658,7 +667,8 @@ fn figure_and_picture_of_every_step_are_of_one_method_or_say_whose_they_are() {
                 (Whose::Scenario, _) | (Whose::AtStep, Look::States | Look::Step) => true,
                 (Whose::Document(_), _) | (_, Look::Methods) => false,
                 (Whose::Engine, look) => look != Look::States,
-                // Where the fullest moment holds the same states as the optimizer's, the picture shows the figure's parts.
+                // Where the peak and the optimizer's step hold equal states, the picture shows the
+                // parts of the figure.
                 (Whose::AtStep, _) => states_at_peak(&told.facts),
             };
             let words = unescaped(articles[index]);
@@ -676,7 +686,8 @@ fn figure_and_picture_of_every_step_are_of_one_method_or_say_whose_they_are() {
     assert_eq!(steps, 56);
 }
 
-/// Whether weights, gradients and optimizer states read the same at the fullest moment and when the optimizer steps.
+/// True if weights, gradients and optimizer states print the same at the peak and in the
+/// optimizer's step.
 fn states_at_peak(facts: &Facts) -> bool {
     use headroom::estimator::MemoryKind;
     [MemoryKind::Parameter, MemoryKind::Gradient, MemoryKind::OptimizerState]
@@ -689,9 +700,11 @@ fn unescaped(html: &str) -> String {
     html.replace("&#39;", "'").replace("&quot;", "\"")
 }
 
-/// A sentence may compare methods, but a document's number never stands there as if the engine said it.
+/// A text may compare methods, but must name the document whose number it states, so that nobody
+/// takes it for the engine's.
 #[test]
 fn a_text_with_a_document_s_figure_names_the_document() {
+    let mut citing = 0;
     for story in shipped() {
         for (index, step) in story.steps.iter().enumerate() {
             for text in [&step.text, &step.question.as_ref().map(|question| question.prompt.clone()).unwrap_or_default()] {
@@ -700,13 +713,16 @@ fn a_text_with_a_document_s_figure_names_the_document() {
                 let names =
                     ["document", "fifth"].iter().any(|word| text.to_lowercase().contains(word)) || step.look == Look::Methods;
                 assert!(!cites || names, "{} step {}: {text}", story.id, index + 1);
+                citing += usize::from(cites);
             }
         }
     }
+    assert!(citing > 0, "no text cites a document");
 }
 
 #[test]
 fn every_question_is_answered_on_its_own_step_and_not_by_its_title() {
+    let mut answered = 0;
     for story in shipped() {
         let told = told(&story);
         for (index, (step, found)) in story.steps.iter().zip(&told.steps).enumerate().filter(|(_, (_, it))| !it.answer.is_empty())
@@ -716,13 +732,16 @@ fn every_question_is_answered_on_its_own_step_and_not_by_its_title() {
             let in_words = place == "three-cuts step 4" && said.contains("the first stage holds most");
             assert!(said.contains(&found.answer.to_lowercase()) || in_words, "{place}: {} is not in {said}", found.answer);
             assert!(!told.tells_an_answer(&step.title), "{place}: {} gives {} away", step.title, found.answer);
+            answered += 1;
         }
     }
+    assert!(answered > 0, "no step asks a question");
 }
 
 // ---- handouts ----
 
-/// A class reads the whole sheet before it answers the first question.
+/// A sheet without answers contains none of them anywhere, because a class reads all of it before
+/// the first question.
 #[test]
 fn a_sheet_without_answers_gives_none_away() {
     let mut waiting = 0;
@@ -736,7 +755,7 @@ fn a_sheet_without_answers_gives_none_away() {
             let html = unescaped(html).replace(&found.prompt, "");
             let said = html.split("<p class=\"handout__link\">").next().expect("what stands before the link");
             let heading = said.split("</h4>").next().expect("a heading");
-            // The step's own number is no answer.
+            // The step's own number, in its heading, is not an answer.
             let words = said.replacen(heading, heading.trim_start_matches(|it: char| it != '.'), 1).replace(['<', '>'], " ");
             let words: String = words.split_inclusive(' ').filter(|word| !word.contains("class=")).collect();
             assert!(!told.tells_an_answer(&words), "{}: {words}", story.id);
@@ -744,7 +763,7 @@ fn a_sheet_without_answers_gives_none_away() {
             assert!(found.text.is_empty() || with.contains(&found.text), "{}: {}", story.id, found.text);
         }
     }
-    // Most of a sheet is there all the same.
+    // Only a few steps are held back until their questions are answered.
     assert!((1..20).contains(&waiting), "{waiting} steps wait");
     let first = teach("view:handout:924-to-8", "", &[]).1;
     assert!(!first.contains("Still none can run"), "step 4 would answer question 3");

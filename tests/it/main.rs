@@ -1,6 +1,8 @@
-//! The integration tests as one program, which links once: a module for each subject, grouped as the rooms of `src`.
+//! The integration tests as one program, which links once: a module for each subject, grouped as
+//! the rooms of `src`.
 //!
-//! `cargo test --test it architecture` runs the house rules alone, and so on by any module's or test's name.
+//! `cargo test --test it architecture` runs only the house rules; any other module's or test's name
+//! works the same way.
 
 mod support;
 
@@ -36,7 +38,7 @@ mod models {
     mod trained_states;
 }
 
-/// What a GPU does with memory.
+/// The GPU's memory: PyTorch's allocator.
 mod hardware {
     mod pytorch;
     mod traces;
@@ -100,7 +102,7 @@ mod scenario {
     mod scenario_fields;
 }
 
-/// The page's and the worker's answers, as far as they need no browser.
+/// The page's and the worker's answers that need no browser.
 mod page {
     mod more;
     mod names;

@@ -1,7 +1,8 @@
 //! Runs every worked example of the five documents through the method functions.
 //!
-//! Rows whose verdict is "reproduces" must give the stated value at its printed precision; every row must give the exact value,
-//! to the byte where the row has one. Nothing is skipped silently: rows not run stand in [`NOT_RUN`] with the reason.
+//! A row with the verdict "reproduces" must give the stated value at its printed precision. Every
+//! row must give its exact value, to the byte where it states bytes. Rows that are not run are
+//! listed in [`NOT_RUN`] with the reason.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

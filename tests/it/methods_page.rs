@@ -1,4 +1,4 @@
-//! The five methods applied to whole scenarios, as the page shows them.
+//! The page's comparison: the five methods applied to whole scenarios.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -107,7 +107,7 @@ fn job(model: ModelConfig, run: Run, layout: ParallelLayout, capacity_gb: u64) -
     .unwrap()
 }
 
-/// An engine that agrees with nobody: every kind has an amount of its own.
+/// An engine side with made-up amounts for every kind, so that it differs from every method.
 fn odd_engine(parameters: u64) -> EngineSide {
     EngineSide {
         parameters,
@@ -218,7 +218,8 @@ fn differences_are_worked_out_from_the_scenario() {
     assert!(why(4, "optimizer").contains("8 bytes per parameter where this run keeps 12"));
 }
 
-/// Every scenario's every visible difference has a reason, sums add up, and nothing is said twice.
+/// In every scenario, each visible difference has a reason, sums add up, and no reason is given
+/// twice.
 #[test]
 fn every_difference_has_a_reason() {
     let mut scenarios = Vec::new();

@@ -1,4 +1,5 @@
-//! Memory snapshots of PyTorch 2.15, from a pretended H100, and of PyTorch 2.11 from a real one: see `data/cuda/README.md`.
+//! Memory snapshots of PyTorch 2.15, from a pretended H100, and of PyTorch 2.11 from a real one:
+//! see `data/cuda/README.md`.
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a failed expectation is a failed test")]
 
 use std::fs;
@@ -12,7 +13,8 @@ use headroom::scenario::codec::decode;
 use headroom::units::Bytes;
 use miniz_oxide::inflate::decompress_to_vec_zlib;
 
-/// `torch.cuda.max_memory_allocated()` and `max_memory_reserved()` of the run that wrote both snapshots.
+/// `torch.cuda.max_memory_allocated()` and `max_memory_reserved()` of the run that wrote both
+/// snapshots.
 const ALLOCATED: u64 = 18_112_361_984;
 const RESERVED: u64 = 21_726_494_720;
 
@@ -31,7 +33,7 @@ fn snapshot(name: &str) -> Snapshot {
 fn peaks_are_those_that_pytorch_counted() {
     let whole = snapshot("llama-4-layers");
     assert_eq!(whole.reserved, Bytes(RESERVED));
-    // What large blocks have left at their ends is not in the record.
+    // The snapshot does not record the unused ends of large blocks.
     assert!(ALLOCATED - whole.allocated.0 < 4 << 20, "{:?}", whole.allocated);
     assert_eq!((whole.device, whole.entries, whole.begins_late), (0, 5012, false));
     let late = snapshot("llama-4-layers-stacks");
@@ -55,7 +57,8 @@ fn the_replay_of_the_same_run_holds_the_same_tensors() {
     }
 }
 
-/// A Llama of 4 layers on a real H100, whose blocks are recomputed; PyTorch 2.11 keeps cuBLAS's workspaces.
+/// A Llama of 4 recomputed layers on a real H100 under PyTorch 2.11, which keeps cuBLAS's
+/// workspaces.
 #[test]
 fn a_real_card_wrote_what_the_replay_holds() {
     let config = r#"{"model_type": "llama", "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 4,
@@ -91,7 +94,7 @@ fn what_is_no_snapshot_is_a_sentence() {
     assert!(reason(b"\x80\x02}X\x08\x00\x00\x00segments]s.").contains("no record"));
 }
 
-/// Bytes that were changed by chance are read or refused, and never more than that.
+/// Files with randomly changed bytes are read or refused, without a panic.
 #[test]
 fn damaged_files_end_in_an_answer() {
     let whole = bytes("llama-4-layers-stacks");

@@ -1,15 +1,16 @@
-//! Texts from files, or piped in.
+//! Texts from files or from standard input.
 
 use std::fs;
 use std::io::Read as _;
 
-/// A file's name in sentences.
+/// A file's name as sentences use it.
 pub fn name_of(file: &str) -> &str {
     if file == "-" { "what was piped in" } else { file }
 }
 
-/// The text of a file, or with `-` of what is piped in, up to so many bytes; bytes that are no UTF-8 hide nothing of the rest. `holds` says
-/// what the file should hold: `the message`.
+/// The text of a file, or of standard input for `-`, up to `most` bytes. Bytes that are not UTF-8
+/// are replaced, so that the rest is still read. `holds` names the expected content in sentences,
+/// such as `the message`.
 pub fn text_of(file: &str, most: u64, holds: &str) -> Result<String, String> {
     let mut bytes = Vec::new();
     let read = if file == "-" {

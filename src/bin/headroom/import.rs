@@ -1,5 +1,5 @@
-//! `headroom import FILE…`: what the files of one model say; or how many `config.json` files are read, and whether counts agree with what
-//! transformers builds of them.
+//! `headroom import FILE…` reads the files of one model. With several `config.json` files it counts
+//! how many are read, and compares their parameters with those that transformers builds.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,25 +12,26 @@ use headroom::import::{How, Imported, config_json};
 use headroom::ops::parameters_of;
 use serde_json::Value;
 
-/// How far a count may be off without a word, in parts of a thousand.
+/// The largest deviation of a count that needs no remark, in thousandths.
 const TOLERANCE: u64 = 1;
 
 /// How one file was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
-    /// Read without a doubt, and the count is that of the list.
+    /// Read without a remark, and the count equals the list's.
     Exact,
-    /// Read without a doubt; no list says what the count is.
+    /// Read without a remark; no list has a count to compare with.
     Read,
-    /// Read, and the answer names what is not in it.
+    /// Read, and remarks name the parts that are not counted.
     Flagged,
     /// Refused by a sentence.
     Refused,
-    /// Read without a doubt, and the count is another.
+    /// Read without a remark, but the count differs from the list's.
     Off,
 }
 
-/// The table of the given files and folders; `counts` is a file of exact counts, lines of JSON with `file` and `text`.
+/// The table of the given files and folders; `counts` is a file of exact counts, lines of JSON with
+/// `file` and `text`.
 pub fn run(paths: &[String], counts: Option<&str>) -> Result<String, String> {
     if paths.is_empty() {
         return Err("name at least one config.json, or a folder of such files".to_owned());
@@ -64,7 +65,8 @@ pub fn run(paths: &[String], counts: Option<&str>) -> Result<String, String> {
     Ok(text)
 }
 
-/// The files of one model: a file by itself, or those of a folder that has one of them; nothing where it is a folder of anything else.
+/// The files of one model: a single file, or a folder's files where the folder holds a model;
+/// `None` for any other folder.
 fn of_one_model(path: &Path) -> Result<Option<Vec<PathBuf>>, String> {
     if !path.is_dir() {
         return Ok(Some(vec![path.to_path_buf()]));
@@ -103,7 +105,8 @@ fn one_model(files: &[PathBuf]) -> Result<String, String> {
     Ok(lines.join("\n"))
 }
 
-/// The first bytes of a file: of weights nobody needs more, of safetensors no more than the header that the first eight bytes measure.
+/// The beginning of a file, at most `MOST_BYTES`, because weights follow the header and are not
+/// needed. Of a safetensors file only the header is read, whose size its first eight bytes state.
 fn beginning(path: &Path) -> Result<Vec<u8>, String> {
     let unread = |error: std::io::Error| format!("{} cannot be read: {error}", path.display());
     let mut file = fs::File::open(path).map_err(unread)?;
@@ -128,7 +131,7 @@ const fn word(outcome: Outcome) -> &'static str {
     }
 }
 
-/// The files, those of a folder by name.
+/// All given files, and the files of given folders in the order of their names.
 fn files(paths: &[String]) -> Result<Vec<PathBuf>, String> {
     let mut all = Vec::new();
     for path in paths.iter().map(Path::new) {
@@ -184,7 +187,7 @@ fn outcome(text: &str, exact: Option<[u64; 2]>) -> (Outcome, String) {
     (outcome, line)
 }
 
-/// Parts that are not counted, or counted otherwise, in words.
+/// Remarks on parts that are not counted, or are only bounded.
 fn doubts(imported: &Imported) -> Vec<String> {
     let keys = imported.not_counted.iter().map(|key| format!("not counted: {key}"));
     let left_out = imported.left_out.iter().filter(|left| !left.of_checkpoint);

@@ -16,7 +16,8 @@ pub const MOST_BYTES: u64 = MAX_BYTES as u64 + 1;
 /// The text to print and the exit code.
 pub type Outcome = Result<(String, ExitCode), Vec<String>>;
 
-/// Reads a command or file, with the files that it refers to beside it: its link, its report, its answer. `-` reads what is piped in.
+/// Reads a command or file together with the files that it refers to, and gives its link, its
+/// report and its answer. `-` reads standard input.
 pub fn read_files(files: &[String], present: &Scenario, as_json: bool) -> Outcome {
     let text_of = |file: &String| text_of(file, MOST_BYTES, "the command").map_err(|sentence| vec![sentence]);
     let texts = files.iter().map(text_of).collect::<Result<Vec<_>, _>>()?;
@@ -38,7 +39,8 @@ pub fn write_as(scenario: &Scenario, tool: &str) -> Outcome {
     Ok((write(scenario, format).text, ExitCode::SUCCESS))
 }
 
-/// Every tool whose commands or files are read, a line each: its key, its version, whether it is written, too.
+/// Every tool whose commands or files are read, a line each: its key, its version, and whether it
+/// is also written.
 pub fn formats() -> String {
     let line = |format: Format| {
         let ways = if format.write.is_some() { "read, written" } else { "read" };

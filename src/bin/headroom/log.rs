@@ -1,4 +1,5 @@
-//! `headroom log FILE LINK`: what a server printed when it started, beside the estimate of its job.
+//! `headroom log FILE LINK` compares the figures that a server printed at its start with the
+//! estimate of its job.
 
 use headroom::config::{Job, Run};
 use headroom::estimator::estimate;
@@ -8,7 +9,8 @@ use serde_json::json;
 use crate::files::text_of;
 use crate::launch::MOST_BYTES;
 
-/// Measured beside estimated, a line each, as text or as JSON; bytes or counts as the log has them.
+/// Measured and estimated figures, a line each, as text or as JSON, in bytes or counts as in the
+/// log.
 pub fn run(file: &str, job: &Job, as_json: bool, notices: &[String]) -> Result<String, String> {
     let log = read(&text_of(file, MOST_BYTES, "the log")?).ok_or_else(|| {
         format!("{file}: no start-up lines of vLLM, SGLang or llama.cpp were found; name a log from the server's start to its first request")

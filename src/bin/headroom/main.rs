@@ -1,4 +1,4 @@
-//! The command line: the same scenario, the same engine, the same sentences as the page.
+//! The command line. It has the page's scenarios, engine and sentences.
 //!
 //! Exit code 0: it fits and can run; 1: it does not; 2: the link or an argument cannot be read.
 
@@ -173,7 +173,7 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
                 other => return Err(other.unexpected().to_string()),
             }
         }
-        // The first is the word itself.
+        // The first word is the command itself.
         Ok(Task::Import { files: files.split_off(1), counts })
     }
 
@@ -190,7 +190,7 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
                 other => return Err(other.unexpected().to_string()),
             }
         }
-        // The first is the word itself.
+        // The first word is the command itself.
         let files = files.split_off(1);
         if files.is_empty() {
             return Err("name a file with the command, or - for what is piped in".to_owned());
@@ -228,7 +228,7 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
                 other => return Err(other.unexpected().to_string()),
             }
         }
-        // The first is the word itself.
+        // The first word is the command itself.
         let [_, file, link] = <[String; 3]>::try_from(words).map_err(|_| missing.to_owned())?;
         Ok((file, Arguments { link, json, export: None, figures: false, unit: None }))
     }
@@ -292,7 +292,8 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
         file(form, &Luggage { scenario, compare: decoded.compare.clone(), address, clock_ms, log: true, ..Luggage::default() })
     }
 
-    /// Every figure that applies: name, exact value (`none` where there is none), as it is written, what it is.
+    /// Every figure that applies, a line each: name, exact value (`none` where there is none),
+    /// printed value, description.
     fn figures(scenario: &Scenario) -> ExitCode {
         let Ok(facts) = Facts::of(scenario) else { return ExitCode::from(2) };
         let line = |figure: &Figure| {
@@ -303,7 +304,8 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
         print(&FIGURES.iter().filter_map(line).collect::<Vec<_>>().join("\n"))
     }
 
-    /// The scenario of a link and its job, or why there is none.
+    /// The scenario of a link and its job. Where there is none, the reason is printed and the exit
+    /// code returned.
     fn job_of(arguments: &Arguments) -> Result<(Decoded, Job), ExitCode> {
         let fragment = arguments.link.split_once('#').map_or(arguments.link.as_str(), |(_, fragment)| fragment);
         let decoded = codec::decode(fragment);
@@ -319,7 +321,7 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
         }
     }
 
-    /// Prints what came of a command or file.
+    /// Prints the outcome of reading or writing a command or file.
     fn launched(outcome: launch::Outcome) -> ExitCode {
         match outcome {
             Ok((text, code)) => {
@@ -343,8 +345,8 @@ exit code: 0 fits (of write, fits, log, oom, snapshot, import and explain: answe
         }
     }
 
-    /// A pasted message beside the estimate of a link.
-    /// What a job's program left behind, beside the job: a function of the file, the job, whether JSON is asked for, and notices.
+    /// A comparison of a file that a job's program left behind (message, log or snapshot) with the
+    /// job: a function of the file, the job, whether JSON is asked for, and the link's notices.
     type Beside = fn(&str, &Job, bool, &[String]) -> Result<String, String>;
 
     fn diagnose(beside: Beside, file: &str, arguments: &Arguments) -> ExitCode {

@@ -1,4 +1,5 @@
-//! `headroom oom FILE LINK`: an out-of-memory message beside the estimate of the job that printed it.
+//! `headroom oom FILE LINK` compares an out-of-memory message with the estimate of the job that
+//! printed it.
 
 use headroom::config::Job;
 use headroom::diagnosis::{self, AmountBeside, Diagnosis, FoundTensor, Remedy, ShownAmount};
@@ -10,7 +11,7 @@ use crate::files::{name_of, text_of};
 /// The longest text that is read, bytes: the log of a run with many ranks.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The diagnoses of all messages of a file, `-` for what is piped in, as text or as JSON.
+/// The diagnoses of all messages of a file, or of standard input for `-`, as text or as JSON.
 pub fn run(file: &str, job: &Job, as_json: bool, notices: &[String]) -> Result<String, String> {
     let text = text_of(file, MOST_BYTES, "the message")?;
     let messages = read(&text).map_err(|unread| format!("{}: {unread}", name_of(file)))?;

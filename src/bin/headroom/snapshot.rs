@@ -1,4 +1,5 @@
-//! `headroom snapshot FILE LINK`: a memory snapshot of PyTorch beside the replay of the job that wrote it.
+//! `headroom snapshot FILE LINK` compares a memory snapshot of PyTorch with the replay of the job
+//! that wrote it.
 
 use std::fs;
 use std::io::Read as _;
@@ -8,7 +9,7 @@ use headroom::diagnosis::snapshot::{Difference, MOST_BYTES, SnapshotBeside, besi
 use headroom::units::MemoryUnit;
 use serde_json::{Value, json};
 
-/// The snapshot in a file beside a job, as text or as JSON.
+/// The comparison of a file's snapshot with a job, as text or as JSON.
 pub fn run(file: &str, job: &Job, as_json: bool, notices: &[String]) -> Result<String, String> {
     let measured = read(&content(file)?).map_err(|error| format!("{file}: {error}"))?;
     let found = beside(measured, job).map_err(|reason| reason.to_string())?;
@@ -19,7 +20,8 @@ pub fn run(file: &str, job: &Job, as_json: bool, notices: &[String]) -> Result<S
     Ok(notes.chain([as_text(&found, job)]).collect())
 }
 
-/// The bytes of a file, one more than are read at most.
+/// The bytes of a file, up to one more than the limit, so that a longer file is refused and not
+/// cut.
 fn content(file: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let most = u64::try_from(MOST_BYTES).unwrap_or(u64::MAX).saturating_add(1);
@@ -47,7 +49,7 @@ fn as_text(found: &SnapshotBeside, job: &Job) -> String {
     lines.join("\n")
 }
 
-/// Memory in bytes.
+/// The comparison as JSON, memory in bytes.
 fn as_value(found: &SnapshotBeside, notices: &[String]) -> Value {
     let difference = |one: &Difference| {
         json!({

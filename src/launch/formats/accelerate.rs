@@ -21,7 +21,8 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     further: &[FieldId::Gpus, FieldId::Sharding, FieldId::Precision],
 };
 
-/// Keys of the file stand below `fsdp_config` or `deepspeed_config`; flags of the command have no such word before them.
+/// In the file, keys are inside `fsdp_config` or `deepspeed_config`; flags of the command have no
+/// such prefix.
 const FLAGS: &[Flag] = &[
     Flag::together(&["distributed_type"]),
     Flag::together(&["use_deepspeed", "use_fsdp", "multi_gpu"]).taking(Takes::Nothing),
@@ -92,7 +93,8 @@ const FLAGS: &[Flag] = &[
     ),
     Flag::no_effect(&["fsdp_config.fsdp_transformer_layer_cls_to_wrap", "fsdp_transformer_layer_cls_to_wrap"])
         .taking(Takes::Many),
-    // The host does not run ahead, and equal parts take what original ones do.
+    // Forward prefetch changes no memory where the host does not run ahead of the GPU, and
+    // flattened parameters take the bytes of the original ones.
     Flag::no_effect(&["fsdp_config.fsdp_forward_prefetch", "fsdp_forward_prefetch", "fsdp_config.fsdp_use_orig_params"]),
     Flag::no_effect(&[
         "fsdp_use_orig_params",
@@ -100,7 +102,7 @@ const FLAGS: &[Flag] = &[
         "fsdp_config.fsdp_xla",
         "fsdp_config.fsdp_xla_fsdp_v2",
     ]),
-    // How weights are loaded and saved.
+    // Loading and saving of weights.
     Flag::no_effect(&["fsdp_config.fsdp_cpu_ram_efficient_loading", "fsdp_cpu_ram_efficient_loading"]),
     Flag::no_effect(&["fsdp_config.fsdp_sync_module_states", "fsdp_sync_module_states", "fsdp_config.fsdp_state_dict_type"]),
     Flag::no_effect(&["fsdp_state_dict_type", "fsdp_config.fsdp_xla_fsdp_grad_ckpt"]),
@@ -127,7 +129,7 @@ const FLAGS: &[Flag] = &[
     Flag::no_effect(&["fp8_config", "fp8_*", "deepspeed_config", "fsdp_config", "parallelism_config", "megatron_lm_config"]),
     Flag::no_effect(&["mpirun_config", "dynamo_config", "dynamo_use_regional_compilation", "tee", "mpirun_hostfile", "vm"]),
     Flag::no_effect(&["tpu_cluster", "no_tpu_cluster", "aws_access_key_id", "aws_secret_access_key", "help", "h"]),
-    // Where processes run, and how they find each other.
+    // Placement of processes and their network.
     Flag::no_effect(&["compute_environment", "machine_rank", "main_process_ip", "main_process_port", "main_training_function"]),
     Flag::no_effect(&[
         "rdzv_backend",
@@ -204,7 +206,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         && let Some(given) = reading.stated(&["num_processes"]).cloned()
     {
         if kind == "NO" || kind == "FALSE" {
-            // `simple_launcher` starts one process, whatever the number.
+            // `simple_launcher` starts one process and ignores the number.
             reading.derive(&given, FieldId::Gpus, Value::Integer(1), "One process where the kind is NO.");
         } else {
             reading.read(&given, FieldId::Gpus, Value::Integer(count.clamp(1, 1_000_000)));
@@ -214,7 +216,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// FSDP: its version, and whether weights are given back behind forward.
+/// FSDP's version, and whether gathered weights are freed after forward.
 fn fsdp(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let version = stated_whole(reading, &["fsdp_config.fsdp_version", "fsdp_version"])?;
     let how = if version.is_none() { "FSDP1 where no version is said." } else { "" };
@@ -244,7 +246,7 @@ fn fsdp(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// DeepSpeed: its own file, or a stage; without either stage 2 (`launch.py`).
+/// DeepSpeed's own file or a stage; without either, stage 2 (`launch.py`).
 fn deepspeed(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let file = reading
         .stated(&["deepspeed_config.deepspeed_config_file", "deepspeed_config_file"])
@@ -270,7 +272,7 @@ fn deepspeed(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// Number formats of a model in fp32 that accelerate prepares.
+/// The number formats that accelerate's `mixed_precision` gives a model loaded in fp32.
 fn precision(reading: &mut Reading<'_>) {
     let Some(given) = reading.stated(&["mixed_precision"]).cloned() else { return };
     let sharding = word(&reading.scenario, FieldId::Sharding);

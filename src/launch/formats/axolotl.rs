@@ -1,7 +1,8 @@
-//! axolotl: its YAML, and `axolotl train FILE --key value` beside it.
+//! axolotl: its YAML, and `axolotl train FILE --key value` with that file.
 //!
-//! Read in axolotl 0.19.0: `utils/schemas/*.py` (keys and defaults), `loaders/model.py` (formats of weights), `core/builders/*.py` and
-//! `core/trainers/base.py` (packing), `utils/__init__.py` (the allocator's setting).
+//! Read in axolotl 0.19.0: `utils/schemas/*.py` (keys and defaults), `loaders/model.py` (formats of
+//! weights), `core/builders/*.py` and `core/trainers/base.py` (packing), `utils/__init__.py` (the
+//! allocator's setting).
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::axolotl_flags::{NOT_MODELLED, QUIET};
@@ -130,7 +131,7 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     })
 }
 
-/// A file of keys, told by the model and two keys more that others do not have together.
+/// A file of keys, recognised by the model's key and two more keys that no other tool has together.
 fn keys(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     const OWN: [&str; 7] = [
         "micro_batch_size",
@@ -169,7 +170,7 @@ fn begin(reading: &mut Reading<'_>) {
     reading.default("gpus", FieldId::Gpus, Value::Integer(1));
     reading.default("gradient_accumulation_steps", FieldId::GlobalBatchSize, Value::Integer(1));
     reading.default("bnb_4bit_use_double_quant", FieldId::DoubleQuant, Value::Flag(true));
-    // `set_pytorch_cuda_alloc_conf`, from PyTorch 2.9 on.
+    // axolotl's `set_pytorch_cuda_alloc_conf` sets this from PyTorch 2.9 on.
     reading.default("PYTORCH_ALLOC_CONF", FieldId::ExpandableSegments, Value::Flag(true));
 }
 
@@ -207,7 +208,7 @@ fn attention(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
             reading.read(given, FieldId::Attention, Value::Choice("flash"));
         }
         "eager" => reading.read(given, FieldId::Attention, Value::Choice("standard")),
-        // FlashAttention's kernels from the hub.
+        // These names are FlashAttention's kernels on the hub.
         name if name.contains("flash-attn") => reading.read(given, FieldId::Attention, Value::Choice("flash")),
         _ => reading.not_modelled(given, "Attention by this kernel is not modelled."),
     }
@@ -234,7 +235,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// Formats of frozen weights, and the layers that adapters stand beside.
+/// Formats of frozen weights, and the layers that get adapters.
 fn adapters_of(reading: &mut Reading<'_>) {
     for key in ["load_in_4bit", "load_in_8bit"] {
         let Some(given) = reading.stated(&[key]).cloned().filter(|given| given.is_on() == Some(true)) else { continue };
@@ -260,7 +261,8 @@ fn adapters_of(reading: &mut Reading<'_>) {
     kernels_of(reading);
 }
 
-/// Kernels of axolotl's own for adapters, which it puts in by itself where no key says anything (`check_auto_enable_lora_kernels`).
+/// axolotl's own kernels for adapters, which it enables by itself where no key mentions them
+/// (`check_auto_enable_lora_kernels`).
 fn kernels_of(reading: &mut Reading<'_>) {
     const KERNELS: [&str; 4] = ["lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel", "lora_embedding_kernel"];
     let set: Vec<Given> = KERNELS.iter().filter_map(|key| reading.stated(&[key]).cloned()).collect();
@@ -277,7 +279,7 @@ fn kernels_of(reading: &mut Reading<'_>) {
     }
 }
 
-/// Kernels that plugins put in: Liger's all together, and the loss.
+/// Kernels that plugins install: Liger's, all together, and a loss.
 fn plugins(reading: &mut Reading<'_>) {
     let Some(given) = reading.stated(&["plugins"]).cloned() else { return };
     let kernels: [&[&str]; 4] =
@@ -306,7 +308,8 @@ fn objective(reading: &mut Reading<'_>) {
     }
 }
 
-/// Lengths and batches. Packed samples of a micro-batch stand in one row, unless `multipack_real_batches` is set (`core/builders/causal.py`).
+/// Lengths and batches. Packed samples of a micro-batch form one row, unless
+/// `multipack_real_batches` is set (`core/builders/causal.py`).
 fn lengths(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let length = count(reading, &["sequence_len"])?.unwrap_or(512);
     let batch = count(reading, &["micro_batch_size"])?.unwrap_or(1);
@@ -335,7 +338,7 @@ fn lengths(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     evaluation(reading, batch, rows)
 }
 
-/// GPUs, and those of them that have batches of their own.
+/// The number of GPUs, and how many of them have a batch of their own.
 fn gpus(reading: &mut Reading<'_>) -> Result<(u64, u64), LaunchError> {
     let mut product = 1_u64;
     let mut shared = 1_u64;
@@ -355,12 +358,13 @@ fn gpus(reading: &mut Reading<'_>) -> Result<(u64, u64), LaunchError> {
     Ok((gpus, (gpus / shared).max(1)))
 }
 
-/// Evaluations between steps, where something is set apart for them.
+/// Evaluations between steps, where a part of the data is set apart for them.
 fn evaluation(reading: &mut Reading<'_>, batch: u64, rows: u64) -> Result<(), LaunchError> {
     let sets_apart = reading.stated(&["val_set_size"]).is_some_and(|given| given.number().is_ok_and(|share| share > 0.0))
         || reading.stated(&["test_datasets"]).is_some_and(|given| !given.list().is_empty());
     let never = reading.stated(&["eval_strategy", "evaluation_strategy"]).is_some_and(|given| given.text() == "no");
-    // The kernel of Cut Cross-Entropy writes no logits in evaluations either, which then take less than a step.
+    // Cut Cross-Entropy writes no logits in evaluations either, so an evaluation takes less than a
+    // step and is left out.
     if !sets_apart || never || word(&reading.scenario, FieldId::Loss) == "cut" {
         return Ok(());
     }

@@ -29,7 +29,8 @@ const FLAGS: &[Flag] = &[
     Flag::by(&["zero_optimization.sub_group_size"], |reading, given| {
         elements(reading, given, FieldId::SubGroupSize, |_| 1_000_000_000)
     }),
-    // Hugging Face's `auto` (`transformers/integrations/deepspeed.py`): nine tenths of the hidden size squared, and ten times the hidden size.
+    // Hugging Face's `auto` (`transformers/integrations/deepspeed.py`) is 0.9 × the hidden size
+    // squared for the prefetch bucket, and ten times the hidden size for the persistence threshold.
     Flag::by(&["zero_optimization.stage3_prefetch_bucket_size", "zero_optimization.prefetch_bucket_size"], |reading, given| {
         elements(reading, given, FieldId::PrefetchBucket, |hidden| {
             hidden.saturating_mul(hidden) / 10 * 9 + hidden.saturating_mul(hidden) % 10 * 9 / 10
@@ -141,7 +142,8 @@ const FLAGS: &[Flag] = &[
         "sparse_gradients",
     ]),
     Flag::no_effect(&["communication_data_type", "seq_parallel_communication_data_type", "disable_allgather"]),
-    // Calls that a model has to make by itself; Hugging Face's do not.
+    // Settings for checkpointing calls that a model's code must make; Hugging Face's models do not
+    // make them.
     Flag::no_effect(&["activation_checkpointing.*"]),
     Flag::no_effect(&[
         "zero_allow_untested_optimizer",
@@ -192,7 +194,8 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     text.keys_with(&ITS_OWN).map(|keys| keys.map(Stated::of))
 }
 
-/// A number of elements; `auto` follows from the hidden size. 0 leaves DeepSpeed's own where the input takes none.
+/// A number of elements, where `auto` follows from the hidden size. For 0, DeepSpeed's default
+/// stays where the input does not accept 0.
 fn elements(reading: &mut Reading<'_>, given: &Given, id: FieldId, auto: fn(u64) -> u64) -> Result<(), String> {
     if given.text() == "auto" {
         let Value::Integer(hidden) = reading.scenario.get(FieldId::HiddenSize) else {
@@ -225,7 +228,7 @@ fn host(reading: &mut Reading<'_>, given: &Given, id: FieldId) {
     }
 }
 
-/// Number formats, where the file states them; with `auto` the Trainer does.
+/// Number formats that the file states; `auto` leaves them to the Trainer.
 fn precision(reading: &mut Reading<'_>, given: &Given, word: &'static str) -> Result<(), String> {
     match given.is_on() {
         Some(true) => reading.read(given, FieldId::Precision, Value::Choice(word)),
@@ -246,7 +249,8 @@ fn batch(reading: &mut Reading<'_>, given: &Given, id: FieldId) -> Result<(), St
     Ok(())
 }
 
-/// DeepSpeed's own optimizers are kernels without temporaries, on the GPU and on the host.
+/// DeepSpeed's own optimizers run as one kernel without temporary tensors, on the GPU and on the
+/// host.
 fn optimizer(reading: &mut Reading<'_>, given: &Given) {
     let (optimizer, step) = match given.text().to_ascii_lowercase().as_str() {
         "adam" | "adamw" => ("adamw", "fused"),

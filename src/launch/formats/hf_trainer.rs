@@ -1,5 +1,5 @@
-//! Hugging Face's Trainer: scripts such as `run_clm.py` with its arguments, the arguments in JSON or YAML, and `TrainingArguments(…)` in
-//! Python.
+//! Hugging Face's Trainer: scripts such as `run_clm.py` with its arguments, the arguments in JSON
+//! or YAML, and `TrainingArguments(…)` in Python.
 
 use super::{FormatSpec, Role};
 use crate::launch::report::Way;
@@ -24,7 +24,8 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 };
 
 const HABITS: Habits = Habits {
-    // transformers 5 loads weights in the format of the file (`dtype="auto"`): 16 bits in nearly all of them.
+    // transformers 5 loads weights in the format of the file (`dtype="auto"`): 16 bits in nearly
+    // all of them.
     weights: |reading| match reading.stated(&["dtype", "torch_dtype"]).map(trainer::dtype).as_deref() {
         Some("float32") => Weights::Full,
         _ => Weights::Short,
@@ -32,7 +33,8 @@ const HABITS: Habits = Habits {
     ..TRAINER
 };
 
-/// Arguments that scripts around the Trainer add: `run_clm.py` of transformers, and the scripts that came after Alpaca's and FastChat's.
+/// Arguments that scripts around the Trainer add: `run_clm.py` of transformers, and scripts derived
+/// from Alpaca's and FastChat's.
 const FLAGS: &[Flag] = &[
     Flag::by(&["model_name_or_path", "model_name", "model", "base_model"], |reading, given| {
         reading.model(given);
@@ -45,7 +47,7 @@ const FLAGS: &[Flag] = &[
     Flag::together(&["dtype", "torch_dtype", "model_object"]),
     Flag::words(&["attn_implementation", "attn_impl"], FieldId::Attention, trainer::ATTENTION),
     Flag::by(&["flash_attn", "use_flash_attn", "use_flash_attention_2"], |reading, given| {
-        // Without it PyTorch takes a flash kernel of its own.
+        // Without this setting PyTorch uses its own flash kernel, so nothing changes.
         reading.tell(given, Way::NoEffect, String::new());
         Ok(())
     })
@@ -116,7 +118,7 @@ const FLAGS: &[Flag] = &[
 ];
 
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
-    /// Arguments that nearly every run of the Trainer states.
+    /// Arguments that nearly every run of the Trainer states, and that identify one.
     const MARKS: [&str; 3] = ["--per_device_train_batch_size", "--gradient_accumulation_steps", "--num_train_epochs"];
     let command = text.invocations().iter().find(|run| {
         let says = |mark: &&str| {

@@ -52,7 +52,7 @@ const INPUTS: &[Flag] = &[
     Flag::together(&["d", "n-depth"]),
 ];
 
-/// Marks llama-bench, whose lengths are those of its tests.
+/// The program llama-bench, whose context length follows from its tests.
 const BENCH: &str = "llama-bench";
 
 fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
@@ -74,11 +74,11 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
 fn begin(reading: &mut Reading<'_>) {
     serving::begin(reading, "llama-cpp", "devices", "split-mode layer");
     reading.default("ubatch-size", FieldId::PrefillChunkSize, Value::Integer(512));
-    // A repository without a name behind the colon gives its Q4_K_M.
+    // For a repository without a type after the colon, llama.cpp takes its Q4_K_M file.
     reading.default("hf-repo", FieldId::WeightDType, Value::Choice("q4-k-m"));
 }
 
-/// A file or repository: the model that its name tells, and the types of its weights.
+/// A file or repository, whose name gives the model and the types of the weights.
 fn model(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     let name = GgufName::of(&given.text());
     reading.model(&Given { value: called(&name.model).into(), ..given.clone() });
@@ -87,7 +87,7 @@ fn model(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     Ok(())
 }
 
-/// The file of a repository, whose name tells the types of its weights.
+/// The file of a repository, whose name gives the types of the weights.
 fn file(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     types(reading, given, &GgufName::of(&given.text()), false);
     Ok(())
@@ -109,13 +109,15 @@ fn types(reading: &mut Reading<'_>, given: &Given, name: &GgufName, has_default:
     }
 }
 
-/// The part of a name that the catalog knows: files of some publishers begin with the owner and an underscore.
+/// The part of a name that the catalog knows: files of some publishers begin with the owner and an
+/// underscore.
 fn called(name: &str) -> &str {
     let behind = name.rsplit('/').next().unwrap_or(name).split_once('_').map(|(_, behind)| behind);
     behind.filter(|behind| model_names::row_called(name).is_none() && model_names::row_called(behind).is_some()).unwrap_or(name)
 }
 
-/// Without flash attention scores are written to memory; on and auto are what is counted.
+/// Without flash attention, scores are written to memory, which is not modelled; `on` and `auto`
+/// are.
 fn attention(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     if matches!(given.text().as_str(), "off" | "0" | "false" | "disabled") {
         reading.not_modelled(given, "Scores of attention are written to memory.");
@@ -140,7 +142,8 @@ fn largest(reading: &Reading<'_>, names: &[&str]) -> Result<Option<u64>, LaunchE
     most.map(Some).ok_or_else(|| given.wrong("takes whole numbers with commas between them".to_owned()))
 }
 
-/// llama-bench makes a context for the longest of its tests: what lies before, the prompt, and the answer are tests of their own.
+/// llama-bench makes a context for the longest of its tests. Prompt and answer are separate tests,
+/// each after the stated depth.
 fn tests(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let prompt = largest(reading, &["p", "n-prompt"])?.unwrap_or(512);
     let answer = largest(reading, &["n", "n-gen"])?.unwrap_or(128);
@@ -156,7 +159,8 @@ fn tests(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// `-c` is the context of all slots together: each of `-np` slots has its part, unless they share one cache.
+/// `-c` is the context of all slots together: each of `-np` slots has its part, unless they share
+/// one cache.
 fn context(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let names = ["c", "ctx-size"];
     let slots = reading.stated(&["np", "parallel"]).filter(|given| !given.is_unknown() && given.text() != "-1").cloned();
@@ -190,10 +194,10 @@ fn context(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// Types of the cache (`-ctk`, `-ctv`) and ours.
+/// Types of the cache (`-ctk`, `-ctv`), with the input's words.
 const CACHE: &[(&str, &str)] = &[("f16", "bf16"), ("bf16", "bf16"), ("f32", "fp32"), ("q8_0", "q8-0"), ("q4_0", "q4-0")];
 
-/// Keys and values have one type here.
+/// The input has one type for keys and values, so two different types are not modelled.
 fn cache(reading: &mut Reading<'_>) {
     let of = |names: &[&str]| reading.stated(names).filter(|given| !given.is_unknown()).cloned();
     let [keys, values] = [of(&["ctk", "cache-type-k"]), of(&["ctv", "cache-type-v"])];
@@ -211,12 +215,12 @@ fn cache(reading: &mut Reading<'_>) {
     }
 }
 
-/// Layers that are not on the GPU stay in the host's memory, which is not modelled.
+/// Fewer layers on the GPU than the model has leave the rest in host memory, which is not modelled.
 fn layers(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let names = ["ngl", "gpu-layers", "n-gpu-layers"];
     let Some(given) = reading.stated(&names).filter(|given| !given.is_unknown()).cloned() else { return Ok(()) };
     let is_all = matches!(given.text().as_str(), "auto" | "all" | "-1" | "-2");
-    // The head counts as one layer more.
+    // llama.cpp counts the head as one further layer.
     let all = whole(&reading.scenario, FieldId::NumHiddenLayers).saturating_add(1);
     let on_gpu = if is_all { Some(all) } else { largest(reading, &names)? };
     if on_gpu.is_some_and(|layers| layers < all) {
@@ -227,7 +231,7 @@ fn layers(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// Layers are dealt out over the devices that are named, or tensors are split.
+/// The named devices share layers, or split tensors.
 fn devices(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let stated = |names: &[&str]| reading.stated(names).filter(|given| !given.is_unknown()).cloned();
     let mode = stated(&["sm", "split-mode"]);
@@ -298,7 +302,7 @@ fn write(writing: &mut Writing<'_>) -> String {
     format!("llama-server{}\n", writing.as_flags())
 }
 
-/// Says over how many GPUs layers or tensors are split.
+/// Writes the number of GPUs that layers or tensors are split over.
 fn split(writing: &mut Writing<'_>) {
     let number = |id| whole(writing.scenario, id);
     let (tensor, pipeline) = (number(FieldId::TensorParallel), number(FieldId::PipelineParallel));
@@ -319,7 +323,7 @@ fn split(writing: &mut Writing<'_>) {
     }
 }
 
-/// True if our word for a format is one of GGUF's.
+/// True if the input's word is a GGUF format.
 fn is_gguf(word: &str) -> bool {
     word.starts_with('q') || word.starts_with("iq") || word == "mxfp4-moe"
 }

@@ -24,7 +24,8 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 };
 
 const HABITS: Habits = Habits {
-    // Weights come in the format of `bf16` or `fp16`; those that learn are copied to fp32 (`model/adapter.py`).
+    // Weights are loaded in the format of `bf16` or `fp16`, and trained ones are cast to fp32
+    // (`model/adapter.py`).
     weights: |reading| if stated_on(reading, &["pure_bf16"]) == Some(true) { Weights::Short } else { Weights::LearnInFull },
     ..TRAINER
 };
@@ -144,7 +145,7 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
         (is_cli || is_script).then(|| run.stated(usize::from(is_cli), FORMAT.flags))
     });
     if let Some(mut stated) = command {
-        // Behind a file of settings `key=value` takes the place of a key.
+        // After a file of settings, `key=value` replaces the file's key.
         for given in stated.given.iter_mut().filter(|given| given.key.is_empty()) {
             if let Some((key, value)) = given.text().split_once('=') {
                 *given = Given::new(key, value, given.place);
@@ -182,7 +183,7 @@ fn begin(reading: &mut Reading<'_>) {
 }
 
 fn pixels(reading: &mut Reading<'_>, given: &Given, id: FieldId) -> Result<(), String> {
-    // `768*768` is how the file of examples writes it.
+    // The example files write pixels as a product: `768*768`.
     let text = given.text();
     let factors: Option<Vec<u64>> = text.split('*').map(|part| part.trim().parse().ok()).collect();
     let pixels = factors.and_then(|factors| factors.into_iter().try_fold(1u64, u64::checked_mul));
@@ -213,7 +214,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         }
     }
     if reading.stated(&["lora_alpha"]).is_none() {
-        // `FinetuningArguments.__post_init__`.
+        // Alpha is twice the rank by default (`FinetuningArguments.__post_init__`).
         let rank = u32::try_from(whole(&reading.scenario, FieldId::Rank)).unwrap_or(u32::MAX);
         reading.scenario.set(FieldId::LoraAlpha, Value::Decimal(f64::from(rank) * 2.0));
     }
@@ -232,7 +233,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// The last blocks learn, and neither embedding nor head.
+/// Freeze tuning: the last blocks are trained; embedding and head are not.
 fn frozen(reading: &mut Reading<'_>, given: &Given) -> Result<(), LaunchError> {
     let learn = stated_whole(reading, &["freeze_trainable_layers"])?.unwrap_or(2);
     let Value::Integer(blocks) = reading.scenario.get(FieldId::NumHiddenLayers) else {

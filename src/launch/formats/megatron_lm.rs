@@ -1,6 +1,7 @@
-//! Megatron-LM: `pretrain_gpt.py` with its arguments, which say the model's sizes as well.
+//! Megatron-LM: `pretrain_gpt.py` with its arguments, which also state the model's sizes.
 //!
-//! Read in megatron-core 0.19.2: `megatron/training/arguments.py` (`validate_args` for what follows from what), `TransformerConfig`.
+//! Read in megatron-core 0.19.2: `megatron/training/arguments.py` (`validate_args` for dependent
+//! defaults), `TransformerConfig`.
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::{count, is_on, whole, word};
@@ -70,7 +71,7 @@ const OWN: &[Flag] = &[
     Flag::by(&["attention-dropout"], |reading, given| dropout(reading, given, FieldId::AttentionDropout)),
 ];
 
-/// The model's sizes, which are looked at together.
+/// The model's sizes, which are interpreted together.
 const MODEL: &[Flag] = &[
     Flag::together(&["num-layers", "encoder-num-layers", "hidden-size", "ffn-hidden-size", "num-attention-heads", "kv-channels"]),
     Flag::together(&["num-query-groups", "max-position-embeddings", "position-embedding-type", "normalization", "vocab-size"]),
@@ -126,8 +127,8 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     megatron_model::read(reading)?;
     let own_modules = !is_on(&reading.scenario, FieldId::TransformerEngine);
     if own_modules {
-        // Without Transformer Engine or Apex, Megatron-Core takes PyTorch's optimizer (`core/optimizer/__init__.py`), and its own
-        // attention unless it is asked for FlashAttention's.
+        // Without Transformer Engine or Apex, Megatron-Core uses PyTorch's optimizer
+        // (`core/optimizer/__init__.py`), and its own attention unless FlashAttention is requested.
         let how = "Without Transformer Engine, Megatron-Core takes PyTorch's.";
         reading.follows("transformer-impl", FieldId::OptimizerImplementation, Value::Choice("foreach"), how);
         if reading.stated(&["use-flash-attn", "attention-backend"]).is_none() {
@@ -138,7 +139,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     megatron::end(reading, None)
 }
 
-/// Chunks of a stage.
+/// The number of model chunks of a pipeline stage.
 fn stages(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let chunks = count(reading, &["num-virtual-stages-per-pipeline-rank"])?;
     let each = count(reading, &["num-layers-per-virtual-pipeline-stage"])?.filter(|each| *each > 0);

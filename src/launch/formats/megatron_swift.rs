@@ -1,6 +1,7 @@
 //! ms-swift under Megatron-Core: `megatron sft`, `megatron pt`, `megatron rlhf`.
 //!
-//! Read in ms-swift 4.6.0: `swift/megatron/arguments/*.py`, `swift/arguments/base_args/*.py`, `swift/cli/main.py`.
+//! Read in ms-swift 4.6.0: `swift/megatron/arguments/*.py`, `swift/arguments/base_args/*.py`,
+//! `swift/cli/main.py`.
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::{count, is_on, says, whole, word};
@@ -80,7 +81,8 @@ fn begin(reading: &mut Reading<'_>) {
     let choice = Value::Choice;
     let scenario = &mut reading.scenario;
     scenario.set(FieldId::Mode, choice("tune"));
-    // `GPTModel` is given the vocabulary as it is, and adapters the format of the weights (`Float16Module`).
+    // `GPTModel` gets the vocabulary without padding, and adapters have the weights' format
+    // (`Float16Module`).
     scenario.set(FieldId::VocabMultiple, Value::Integer(1));
     scenario.set(FieldId::AdapterDType, choice("weights"));
     for id in layers::ALL {
@@ -109,7 +111,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     if reading.stated(&["model"]).is_none()
         && let Some(given) = reading.stated(&["mcore_model", "load"]).cloned()
     {
-        // A model in Megatron-Core's format is called as the one it was made of.
+        // A model in Megatron-Core's format has the name of the original model with `-mcore` added.
         let name = given.text().trim_end_matches('/').trim_end_matches("-mcore").to_owned();
         reading.model(&Given { value: name.into(), ..given });
     }
@@ -133,7 +135,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// The layers that adapters stand beside: every linear one where the text does not say.
+/// The layers that get adapters: every linear layer where the text names none.
 fn adapters(reading: &mut Reading<'_>) {
     let Some(given) = reading.stated(&["target_modules"]).cloned() else { return };
     let names = given.list();
@@ -146,7 +148,7 @@ fn adapters(reading: &mut Reading<'_>) {
 /// A switch of ms-swift: `--name true`.
 fn switch(writing: &mut Writing<'_>, name: &str, on: bool, fields: &[FieldId]) {
     match name {
-        // Formats are said by `torch_dtype`.
+        // ms-swift states formats by `torch_dtype`.
         "bf16" | "fp16" => {}
         _ => writing.say(&name.replace('-', "_"), Some(on.to_string()), fields),
     }
@@ -179,7 +181,8 @@ fn write(writing: &mut Writing<'_>) -> String {
     format!("{several}NPROC_PER_NODE={} megatron {verb}{}\n", gpus / nodes, writing.as_flags())
 }
 
-/// Names of layers in Megatron-Core's words; nothing where its joint layers are adapted in part.
+/// Megatron-Core's names of the layers; empty where only a part of one of its joint layers has
+/// adapters.
 fn in_megatron(names: &[&str]) -> Vec<&'static str> {
     const JOINT: [(&str, &[&str]); 4] = [
         ("linear_qkv", &["q_proj", "k_proj", "v_proj"]),

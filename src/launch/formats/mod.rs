@@ -1,7 +1,8 @@
 //! The tools whose commands and files are read and written, one file each.
 //!
-//! To add one, write `src/launch/formats/NAME.rs` with a constant `FORMAT: FormatSpec`, at least six real files under
-//! `tests/data/launch/NAME`, and nothing else: lists, the page and the command line read the list.
+//! To add one, write `src/launch/formats/NAME.rs` with a constant `FORMAT: FormatSpec`, at least
+//! six real files under `tests/data/launch/NAME`, and nothing else: the page and the command line
+//! find it in the list.
 
 #![allow(clippy::unnecessary_wraps, reason = "functions of the tables have one type, whether they can fail or not")]
 
@@ -12,7 +13,7 @@ use crate::scenario::FieldId;
 
 members::of_folder!("src/launch/formats", FORMAT: FormatSpec);
 
-/// Everything that Headroom knows of a tool's commands or files.
+/// The description of a tool's commands or files.
 pub struct FormatSpec {
     /// Its word on the command line.
     pub key: &'static str,
@@ -22,25 +23,27 @@ pub struct FormatSpec {
     pub version: &'static str,
     /// The address of the definitions of its arguments.
     pub source: &'static str,
-    /// Its place in lists, counted from 0; no two formats have the same. Texts are tried in this order.
+    /// Its place in lists, counted from 0; no two formats have the same. Texts are tried in this
+    /// order.
     pub place: usize,
-    /// Its part in a start: by itself, or referred to.
+    /// Its part in starting a run: a text by itself, or a file that another refers to.
     pub role: Role,
-    /// Reads the statements of a text of this format; `None` for a text of another one.
+    /// Reads the settings of a text in this format; `None` for a text in another format.
     pub open: fn(&Text<'_>) -> Option<Result<Stated, LaunchError>>,
     /// Its flags, in tables that several formats may share.
     pub flags: &'static [&'static [Flag]],
-    /// States the tool's own defaults, before any flag is read.
+    /// Sets the tool's own defaults before any flag is read.
     pub begin: fn(&mut Reading<'_>),
-    /// Reads what several flags say together, after every flag was read.
+    /// Interprets flags that depend on each other, after every flag was read.
     pub end: fn(&mut Reading<'_>) -> Result<(), LaunchError>,
-    /// Writes what the table of flags does not write by itself, and puts the pieces together; `None`: the format is read alone.
+    /// Writes the settings that the table of flags does not cover and assembles the text; `None` if
+    /// the format is only read.
     pub write: Option<fn(&mut Writing<'_>) -> String>,
-    /// Inputs that it reads and writes beside those of its table.
+    /// Inputs that its code reads and writes in addition to those of its table.
     pub further: &'static [FieldId],
 }
 
-/// The part of a format in a start: by itself, or referred to.
+/// The part of a format in starting a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A command or file that starts a run or a server.

@@ -1,5 +1,5 @@
-//! SGLang: `python -m sglang.launch_server --model-path MODEL …`, `sglang serve`, `sgl.Engine(model_path=…)` in Python, and the file behind
-//! `--config`.
+//! SGLang: `python -m sglang.launch_server --model-path MODEL …`, `sglang serve`,
+//! `sgl.Engine(model_path=…)` in Python, and the file given by `--config`.
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::tables::{sglang::NOT_MODELLED, sglang_quiet::QUIET};
@@ -24,11 +24,12 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 
 const TABLES: &[&[Flag]] = &[INPUTS, NOT_MODELLED, QUIET];
 
-/// Number formats of the cache (`--kv-cache-dtype`) and ours; those with scales of their own are not modelled.
+/// Number formats of the cache (`--kv-cache-dtype`), with the input's words; formats with scales of
+/// their own are not modelled.
 const CACHE: &[(&str, &str)] =
     &[("auto", "bf16"), ("bf16", "bf16"), ("bfloat16", "bf16"), ("fp8_e4m3", "fp8"), ("fp8_e5m2", "fp8")];
 
-/// Ways in which tokens reach their experts: with all but the first a GPU sends its own.
+/// Communication libraries with which a GPU sends its tokens to the GPUs of their experts.
 const SENT: &[&str] = &["deepep", "deepep_v2", "mooncake", "nixl", "mori", "flashinfer", "pplx", "megamoe", "flashinfer_megamoe"];
 
 const INPUTS: &[Flag] = &[
@@ -52,7 +53,7 @@ const INPUTS: &[Flag] = &[
     Flag::by(&["config"], |reading, given| reading.beneath(given, file)),
 ];
 
-/// Keys that tell a file behind `--config` from files of other tools.
+/// Keys that distinguish a file for `--config` from files of other tools.
 const KEYS: [&str; 8] = [
     "mem-fraction-static",
     "mem_fraction_static",
@@ -84,7 +85,7 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     command.or_else(call).map(Ok).or_else(|| file(text))
 }
 
-/// The file behind `--config`: arguments by their long names.
+/// The file given by `--config`, which has the arguments' long names.
 fn file(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     Some(text.keys_with(&KEYS)?.map(Stated::of))
 }
@@ -94,7 +95,7 @@ fn model(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     Ok(())
 }
 
-/// Tokens of a prompt's chunk; −1 runs prompts whole.
+/// Tokens in a chunk of a prompt; −1 processes prompts whole.
 fn chunk(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     if given.text() == "-1" {
         reading.not_modelled(given, "Prompts run whole, so that a step holds the longest of them.");
@@ -116,7 +117,7 @@ fn all_to_all(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     Ok(())
 }
 
-/// Without graphs nothing is kept for them.
+/// Without CUDA graphs, no memory is reserved for them.
 fn no_graphs(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     if given.is_on() == Some(true) {
         reading.derive(given, FieldId::CudaGraphs, Value::Decimal(0.0), "Nothing is captured.");
@@ -124,7 +125,8 @@ fn no_graphs(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     Ok(())
 }
 
-/// Tokens of a chunk that SGLang takes where nothing is said, by the accelerator's memory (`handle_gpu_memory_settings`).
+/// SGLang's default number of tokens in a chunk, by the accelerator's memory
+/// (`handle_gpu_memory_settings`).
 fn chunk_default(reading: &Reading<'_>) -> u64 {
     match serving::gibibytes(&reading.scenario) {
         160.0.. => 16_384,
@@ -144,7 +146,8 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let replicas = serving::stated_whole(reading, &["dp-size", "data-parallel-size", "dp"])?.unwrap_or(1);
     let shared = ["enable-dp-attention", "attn-dp-size", "attention-data-parallel-size"];
     let attention = reading.stated(&shared).is_some_and(|given| given.is_on() != Some(false) && given.text() != "1");
-    // With data parallel attention the replicas are made of the tensor ranks.
+    // With data-parallel attention the replicas are subsets of the tensor ranks, so they need no
+    // further GPUs.
     serving::gpus(reading, if attention { 1 } else { replicas });
     serving::whole_experts(reading, &["ep-size", "expert-parallel-size", "ep"])?;
     let name = reading.stated(&["model-path", "model", ""]).cloned();
@@ -155,8 +158,9 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// The share of memory where none is stated: SGLang chooses it by the accelerator (`handle_gpu_memory_settings`). It keeps 1,536 MiB and an
-/// eighth of a GiB for each rank where it measures the graphs first, which it does for all but latent attention.
+/// The share of memory where none is stated: SGLang chooses it by the accelerator
+/// (`handle_gpu_memory_settings`). Where it measures the CUDA graphs first, which it does for all
+/// but latent attention, it reserves 1,536 MiB and an eighth of a GiB for each rank.
 fn share(reading: &mut Reading<'_>) {
     let memory = serving::mebibytes(&reading.scenario);
     let latent = matches!(reading.scenario.get(FieldId::KvLoraRank), Value::Integer(rank) if rank > 0);
@@ -168,7 +172,8 @@ fn share(reading: &mut Reading<'_>) {
     let for_ranks = crate::units::to_f64(ranks) / 8.0 * 1024.0;
     let chunk = crate::units::to_f64(whole(&reading.scenario, FieldId::PrefillChunkSize));
     let reserved = if latent {
-        // Graphs of decode steps and of prompts are kept beside; for large GPUs 10 GiB at least.
+        // The graphs of decode steps and of prompts are reserved in addition; on large GPUs the
+        // reserve is at least 10 GiB.
         let reserved = 512.0 + chunk.max(2_048.0) * 1.5 + for_ranks + 1.5 * 1024.0 + 2.0 * graphs(reading);
         if memory > 60.0 * 1024.0 { reserved.max(10.0 * 1024.0) } else { reserved }
     } else {
@@ -219,7 +224,7 @@ fn write(writing: &mut Writing<'_>) -> String {
     format!("python3 -m sglang.launch_server{}\n", writing.as_flags())
 }
 
-/// The words for a format of weights.
+/// SGLang's flag and value for a format of weights.
 fn words_for(format: &str) -> Option<(&'static str, &'static str)> {
     let method = match format {
         "bf16" => return Some(("dtype", "bfloat16")),

@@ -24,14 +24,16 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 };
 
 const HABITS: Habits = Habits {
-    // `_init_mixed_precision` (`base_args/model_args.py`): weights in fp32 are trained under fp16's autocast.
+    // `_init_mixed_precision` (`base_args/model_args.py`): weights in fp32 are trained under fp16's
+    // autocast.
     weights: |reading| if dtype(reading) == "float32" { Weights::Full } else { Weights::Short },
     mixed: |reading| if matches!(dtype(reading).as_str(), "float32" | "float16") { Mixed::Fp16 } else { Mixed::Bf16 },
-    // `_init_gradient_accumulation_steps`: 16 sequences a step, or more.
+    // Gradient accumulation makes up at least 16 sequences a step
+    // (`_init_gradient_accumulation_steps`).
     steps: |micro, gpus| 16u64.div_ceil(micro.max(1)).div_ceil(gpus.max(1)).max(1),
     evaluates,
     evaluation_batch: 1,
-    // `skip_logits` of its `lce_forward` is for training alone.
+    // `skip_logits` of its `lce_forward` applies to training only, so evaluations write logits.
     evaluation_logits: true,
 };
 
@@ -78,7 +80,7 @@ fn dtype(reading: &Reading<'_>) -> String {
     reading.stated(&["torch_dtype", "dtype"]).map(trainer::dtype).unwrap_or_default()
 }
 
-/// Evaluations run where something is set apart for them (`_init_eval_strategy`).
+/// Evaluations run where a part of the data is set apart for them (`_init_eval_strategy`).
 fn evaluates(reading: &Reading<'_>) -> bool {
     let ratio = reading.stated(&["split_dataset_ratio"]).and_then(|given| given.number().ok()).unwrap_or(0.0);
     let set_apart = ratio > 0.0 && stated_on(reading, &["streaming"]) != Some(true);
@@ -98,7 +100,7 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
             (program, ..) if is_module => (program.rsplit('.').next().unwrap_or_default(), 0),
             _ => return None,
         };
-        // `--rlhf_type` says the kind itself; DPO where it does not.
+        // `--rlhf_type` states the kind of run; without it, it is DPO.
         let kind = if kind == "rlhf" { "dpo" } else { kind };
         let place = first.map_or(Place { line: 1, column: 1 }, |word| word.place);
         let mut stated = run.stated(skip, FORMAT.flags);
@@ -168,7 +170,8 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// Processes by `NPROC_PER_NODE` and `NNODES` (`cli/main.py`); without them one, which lays the model out over the GPUs that it sees.
+/// The number of processes from `NPROC_PER_NODE` and `NNODES` (`cli/main.py`); without them there
+/// is one process, which spreads the model over the GPUs that it sees.
 fn gpus(reading: &mut Reading<'_>) -> Result<u64, LaunchError> {
     let stated = |name: &str| {
         let given = reading.environment(name).filter(|given| !given.is_unknown())?;

@@ -1,4 +1,5 @@
-//! TensorRT-LLM: `trtllm-serve MODEL …`, the YAML file behind `--extra_llm_api_options`, and `LLM(model=…)` of its Python module.
+//! TensorRT-LLM: `trtllm-serve MODEL …`, the YAML file given by `--extra_llm_api_options`, and
+//! `LLM(model=…)` of its Python module.
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::tables::tensorrt_llm::{NOT_MODELLED, QUIET};
@@ -23,7 +24,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 
 const TABLES: &[&[Flag]] = &[INPUTS, NOT_MODELLED, QUIET];
 
-/// Number formats of the cache (`kv_cache_config.dtype`) and ours.
+/// Number formats of the cache (`kv_cache_config.dtype`), with the input's words.
 const CACHE: &[(&str, &str)] =
     &[("auto", "bf16"), ("bfloat16", "bf16"), ("float16", "bf16"), ("fp8", "fp8"), ("float32", "fp32")];
 
@@ -43,7 +44,7 @@ const INPUTS: &[Flag] = &[
     Flag::together(&["extra_llm_api_options", "config"]),
 ];
 
-/// Keys that tell the YAML file from files of other tools.
+/// Keys that distinguish the YAML file from files of other tools.
 const KEYS: [&str; 12] = [
     "kv_cache_config.tokens_per_block",
     "kv_cache_config.free_gpu_memory_fraction",
@@ -79,7 +80,7 @@ fn file(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     Some(text.keys_with(&KEYS)?.map(|given| Stated::of(of_bases(given))))
 }
 
-/// Keys inside a group that counts as a whole have the group's name: the first of them alone is told.
+/// Replaces the keys inside a group that the table knows only as a whole by the group's name, once.
 fn of_bases(given: Vec<Given>) -> Vec<Given> {
     let is_known = |name: &str| TABLES.iter().copied().flatten().any(|flag| flag.is_called(name));
     let mut plain: Vec<Given> = Vec::new();
@@ -109,7 +110,8 @@ fn backend(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
 }
 
 fn begin(reading: &mut Reading<'_>) {
-    // No rule of this program is modelled: the cache takes all that weights and working memory leave.
+    // This program's memory rule is not modelled here: the cache takes all memory that weights and
+    // working memory leave.
     serving::begin(reading, "none", "tp_size", "pp_size");
     // `BuildConfig.max_num_tokens`, `KvCacheConfig.tokens_per_block`.
     reading.default("max_num_tokens", FieldId::PrefillChunkSize, Value::Integer(8_192));
@@ -119,7 +121,7 @@ fn begin(reading: &mut Reading<'_>) {
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let options = reading.stated(&["extra_llm_api_options", "config"]).cloned();
     if let Some(given) = options.filter(|given| !given.is_unknown()) {
-        // The file counts before the command's own flags.
+        // The file's values override the command's own flags.
         reading.above(&given, file).map_err(|why| given.wrong(why))?;
     }
     serving::gpus(reading, 1);

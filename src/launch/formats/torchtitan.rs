@@ -1,7 +1,9 @@
-//! torchtitan: its TOML, `run_train.sh` and `torchtitan.train` with overrides `--section.key value`.
+//! torchtitan: its TOML, `run_train.sh`, and `torchtitan.train` with overrides such as
+//! `--section.key value`.
 //!
-//! Read in torchtitan 0.2.2 (`config/job_config.py`, the last version with TOML) and 0.3.0 (`config/configs.py`, whose files are Python
-//! functions that `--module` and `--config` name); `run_train.sh`.
+//! Read in torchtitan 0.2.2 (`config/job_config.py`, the last version with TOML) and 0.3.0
+//! (`config/configs.py`, whose files are Python functions that `--module` and `--config` name);
+//! `run_train.sh`.
 
 use super::{FormatSpec, Role};
 use crate::catalog;
@@ -85,7 +87,8 @@ const PARALLELISM: &[Flag] = &[
         let on = match given.text().as_str() {
             "always" => true,
             "never" => false,
-            // Weights stay gathered where stages run several micro-batches (`distributed/fsdp.py`).
+            // By default, weights stay gathered under pipeline parallelism, where a stage runs
+            // several micro-batches (`distributed/fsdp.py`).
             "default" => whole(&reading.scenario, FieldId::PipelineParallel) == 1,
             _ => return Err("takes default, always or never".to_owned()),
         };
@@ -139,7 +142,7 @@ const QUIET: &[Flag] = &[
     Flag::no_effect(&["parallelism.pipeline_parallel_last_stage_less_layers", "parallelism.spmd_backend"]),
 ];
 
-/// Models by their name and flavour, with the repositories whose sizes they have.
+/// Models by name and flavour, with the repository of a model that has these sizes.
 const MODELS: [(&str, &str, &str); 20] = [
     ("llama3", "8B", "meta-llama/Llama-3.1-8B"),
     ("llama3", "8B", "meta-llama/Meta-Llama-3-8B"),
@@ -186,7 +189,7 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     })
 }
 
-/// A file of keys with a model's name and flavour.
+/// A TOML file, recognised by keys that only torchtitan has.
 fn keys(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     text.keys_with(&["model.flavor", "parallelism.data_parallel_shard_degree", "activation_checkpoint.mode"])
         .map(|keys| keys.map(Stated::of))
@@ -211,7 +214,7 @@ fn begin(reading: &mut Reading<'_>) {
     reading.default("parallelism.fsdp_reshard_after_forward", FieldId::ReshardAfterForward, Value::Flag(true));
     reading.default("parallelism.data_parallel_shard_degree", FieldId::Sharding, choice("fsdp"));
     reading.default("parallelism.pipeline_parallel_schedule", FieldId::PipelineSchedule, choice("1f1b"));
-    // `run_train.sh` says so.
+    // `run_train.sh` sets this.
     reading.default("PYTORCH_CUDA_ALLOC_CONF", FieldId::ExpandableSegments, Value::Flag(true));
     reading.default("NGPU", FieldId::Gpus, Value::Integer(8));
     reading.default("training.global_batch_size", FieldId::GlobalBatchSize, Value::Integer(64));
@@ -232,7 +235,8 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     layout(reading)
 }
 
-/// The model of a name and a flavour. A function of 0.3's registry is named by both together, and says more than is read here.
+/// The model of a name and a flavour. In 0.3, a registered function is named by both together and
+/// states further settings, which are not read.
 fn model(reading: &mut Reading<'_>) {
     let stated = |names: &[&str]| reading.stated(names).cloned();
     let (name, flavor) = (stated(&["model.name"]), stated(&["model.flavor"]));
@@ -253,7 +257,7 @@ fn model(reading: &mut Reading<'_>) {
     let Some(flavor) = flavor else { return };
     let name = name.map_or_else(|| "llama3".to_owned(), |name| name.text());
     let of_flavor = || MODELS.iter().filter(|(own, size, _)| *own == name && size.eq_ignore_ascii_case(&flavor.text()));
-    // Several models have the same sizes: the folder of the tokenizer says which.
+    // Several models share these sizes; the tokenizer's folder tells which one is meant.
     let last = |path: &str| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
     let folder = reading.stated(&["model.hf_assets_path"]).map(|given| last(&given.text()));
     let named = of_flavor().find(|(.., repository)| folder.as_deref() == Some(last(repository).as_str()));
@@ -323,7 +327,7 @@ fn float8(reading: &mut Reading<'_>) {
     }
 }
 
-/// GPUs, how they share weights, and batches.
+/// The number of GPUs, the sharding, and the batches.
 fn layout(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let degree = |reading: &Reading<'_>, name: &str| {
         let given = reading.stated(&[name])?;
@@ -335,7 +339,7 @@ fn layout(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let degrees = [FieldId::TensorParallel, FieldId::PipelineParallel, FieldId::ContextParallel];
     let model = degrees.into_iter().map(|id| whole(scenario, id)).fold(1_u64, u64::saturating_mul).max(1);
     let asked = u64::try_from(shards).ok().map(|shards| shards.max(1).saturating_mul(copies).saturating_mul(model));
-    // `run_train.sh` starts 8 processes where nothing is said.
+    // `run_train.sh` starts 8 processes by default.
     let gpus = reading.processes().or(asked).unwrap_or_else(|| 8.max(model.saturating_mul(copies))).max(1);
     reading.follows(
         "NGPU",
@@ -429,7 +433,7 @@ fn write(writing: &mut Writing<'_>) -> String {
     format!("cat > torchtitan.toml <<'EOF'\n{keys}EOF\nNGPU={gpus} CONFIG_FILE=torchtitan.toml ./run_train.sh\n")
 }
 
-/// Float8 and what of the loss is compiled.
+/// Writes float8, and which parts are compiled.
 fn kernels(writing: &mut Writing<'_>) {
     let scenario = writing.scenario;
     let recipe = word(scenario, FieldId::Float8).replace('-', "_");

@@ -1,7 +1,8 @@
-//! torchtune: the YAML of its recipes, and `tune run RECIPE --config FILE key=value` beside it.
+//! torchtune: the YAML of its recipes, and `tune run RECIPE --config FILE key=value` with such a
+//! file.
 //!
-//! Read in torchtune 0.6.1: `recipes/*.py` (what a recipe asks its file for), `torchtune/models/*/_model_builders.py` (defaults of adapters),
-//! `torchtune/_cli/run.py`.
+//! Read in torchtune 0.6.1: `recipes/*.py` (keys that a recipe reads),
+//! `torchtune/models/*/_model_builders.py` (defaults of adapters), `torchtune/_cli/run.py`.
 
 use super::{FormatSpec, Role};
 use crate::catalog;
@@ -111,7 +112,7 @@ const NOT_MODELLED: &[Flag] = &[
     Flag::not_modelled(&["model.*"], "This argument of the model is not read here."),
 ];
 
-/// Keys that change no tensor, and torchrun's flags, which stand before the recipe.
+/// Keys that change no tensor, and torchrun's flags, which come before the recipe.
 const QUIET: &[Flag] = &[
     Flag::no_effect(&["tokenizer.*", "checkpointer.*", "dataset.*", "dataset", "datasets", "dataset_val.*", "dataloader.*"]),
     Flag::no_effect(&["collate_fn", "metric_logger.*", "profiler.*", "lr_scheduler.*", "optimizer.*", "loss.*", "output_dir"]),
@@ -123,7 +124,7 @@ const QUIET: &[Flag] = &[
     Flag::no_effect(&["standalone"]),
 ];
 
-/// Builders of models by their name without `lora_` before it, with the repository whose weights they take.
+/// Model builders by their name without `lora_`, with the repository of their weights.
 const BUILDERS: [(&str, &str); 33] = [
     ("llama2_7b", "meta-llama/Llama-2-7b-hf"),
     ("llama2_13b", "meta-llama/Llama-2-13b-hf"),
@@ -164,7 +165,7 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     keys(text).or_else(|| {
         let run = text.invocations().iter().find(|run| run.starts("tune", &["run"]))?;
         let mut stated = run.stated(1, FORMAT.flags);
-        // Words without dashes: the recipe first, then `key=value`.
+        // Words without dashes are first the recipe, then `key=value` pairs.
         let mut recipe = None;
         for given in stated.given.iter_mut().filter(|given| given.key.is_empty()) {
             let text = given.text();
@@ -183,7 +184,7 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     })
 }
 
-/// A file of keys with a model of torchtune's.
+/// A file of keys that names one of torchtune's model builders.
 fn keys(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     match text.keys_with(&["model._component_", "tokenizer._component_"])? {
         Ok(keys) => {
@@ -220,7 +221,7 @@ fn begin(reading: &mut Reading<'_>) {
     reading.default("gradient_accumulation_steps", FieldId::GlobalBatchSize, Value::Integer(1));
 }
 
-/// A model's builder: the model, and whether it has adapters.
+/// Reads the model's builder, whose name gives the model and whether it has adapters.
 fn component(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     let text = given.text();
     let name = text.rsplit('.').next().unwrap_or_default();
@@ -282,8 +283,8 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// Optimizers by their classes: ours, how the step walks over the parameters, whether states are paged. PyTorch takes all at once on GPUs
-/// where nothing is said.
+/// Optimizers by class: the input's word, the implementation of the step, and whether states are
+/// paged. On GPUs PyTorch's default implementation is `foreach`.
 const OPTIMIZERS: [(&str, &str, &str, bool); 5] = [
     ("torch.optim.AdamW", "adamw", "foreach", false),
     ("torch.optim.AdamW", "adamw", "fused", false),
@@ -306,7 +307,7 @@ fn optimizer(reading: &mut Reading<'_>) {
     reading.scenario.set(FieldId::PagedOptimizer, Value::Flag(*paged));
 }
 
-/// The layers that adapters stand beside.
+/// The layers that get adapters.
 fn adapters(reading: &mut Reading<'_>) {
     let mut names: Vec<String> = Vec::new();
     if let Some(given) = reading.stated(&["model.lora_attn_modules"]) {
@@ -369,7 +370,7 @@ fn write(writing: &mut Writing<'_>) -> String {
     )
 }
 
-/// The model's builder with its adapters.
+/// Writes the model's builder with its adapters.
 fn model(writing: &mut Writing<'_>) {
     let scenario = writing.scenario;
     let method = word(scenario, FieldId::Method);

@@ -1,4 +1,5 @@
-//! TRL: `trl sft|dpo|grpo|reward|kto …`, its scripts, its files of settings, and `SFTConfig(…)` and its like in Python.
+//! TRL: `trl sft|dpo|grpo|reward|kto …`, its scripts, its files of settings, and `SFTConfig(…)` and
+//! similar classes in Python.
 
 use super::{FormatSpec, Role};
 use crate::launch::report::Way;
@@ -22,7 +23,7 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
     further: &[FieldId::Model, FieldId::Gpus, FieldId::Precision, FieldId::Method, FieldId::Objective],
 };
 
-/// Kinds of runs that TRL's command knows, and the classes of their arguments.
+/// Kinds of runs of TRL's command, each with the class of its arguments.
 const KINDS: [(&str, &str); 7] = [
     ("sft", "SFTConfig"),
     ("dpo", "DPOConfig"),
@@ -34,7 +35,8 @@ const KINDS: [(&str, &str); 7] = [
 ];
 
 const HABITS: Habits = Habits {
-    // `ModelConfig.dtype` is float32, and so is what a model is loaded in that the Trainer gets by name (`create_model_from_path`).
+    // `ModelConfig.dtype` is float32 by default, and a model that the Trainer loads by name is in
+    // float32 as well (`create_model_from_path`).
     weights: |reading| match reading.stated(&["dtype", "torch_dtype"]).map(trainer::dtype).as_deref() {
         Some("float32") => Weights::Full,
         Some("" | "None") | None if stated_on(reading, &["model_object"]) != Some(true) => Weights::Full,
@@ -108,7 +110,7 @@ const FLAGS: &[Flag] = &[
     ),
     Flag::not_modelled_unless(&["sync_ref_model"], &["false"], "The copy of the model is written anew in between.")
         .taking(Takes::Optional),
-    // Data, and which tokens have labels.
+    // Data, and the choice of tokens that have labels.
     Flag::no_effect(&[
         "dataset_name",
         "dataset_config",
@@ -205,7 +207,8 @@ const FLAGS: &[Flag] = &[
         "off_policy_mask_threshold",
         "hub_model_revision",
     ]),
-    // How answers are drawn, and how many a prompt gets: the micro-batch counts answers.
+    // Sampling of answers, and their number for each prompt. The micro-batch counts answers, so
+    // that number changes no memory.
     Flag::no_effect(&["num_generations", "num_generations_eval", "generation_batch_size", "steps_per_generation", "temperature"]),
     Flag::no_effect(&[
         "top_p",
@@ -273,7 +276,8 @@ fn of_python(text: &Text<'_>) -> Option<Stated> {
     Some(stated)
 }
 
-/// A file of settings, which does not say the command: its kind follows from keys that one kind alone has.
+/// A file of settings does not state the kind of run, which is inferred from keys that only one
+/// kind has.
 fn of_file(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     const ITS_OWN: [&str; 6] =
         ["dataset_name", "dataset_mixer", "dataset_mixture.datasets", "use_peft", "max_seq_length", "packing"];
@@ -393,7 +397,7 @@ fn write(writing: &mut Writing<'_>) -> String {
     format!("{environment}trl {kind} \\\n    --model_name_or_path {model}{flags}\n")
 }
 
-/// Adapters in TRL's words.
+/// Writes adapters as TRL's flags.
 fn write_adapters(writing: &mut Writing<'_>, method: &str) {
     let adapter_dtype = if method == "qlora" { "weights" } else { "fp32" };
     if word(writing.scenario, FieldId::AdapterDType) == adapter_dtype {

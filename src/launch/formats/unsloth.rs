@@ -1,4 +1,5 @@
-//! Unsloth: `FastLanguageModel.from_pretrained(…)`, `get_peft_model(…)` and the Trainer around them in Python, as far as literal.
+//! Unsloth: Python scripts with `FastLanguageModel.from_pretrained(…)`, `get_peft_model(…)` and a
+//! Trainer, as far as arguments are literals.
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::run::{Habits, Mixed, TRAINER, Weights, settle};
@@ -30,7 +31,7 @@ const HABITS: Habits = Habits {
     ..TRAINER
 };
 
-/// Classes of the Trainers' arguments, with the kind of run that each is for.
+/// Classes of Trainers' arguments, each with its kind of run.
 const CONFIGS: [(&str, &str); 6] = [
     ("SFTConfig", "sft"),
     ("UnslothTrainingArguments", "sft"),
@@ -140,7 +141,7 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     let mut stated = python::stated(text, &[class])?;
     stated.given.insert(0, Given::new("command", kind, loads.place));
     stated.given.push(Given::new("kernels", "Unsloth", loads.place));
-    // PyTorch's names for formats depend on the GPU where the script asks it.
+    // A script may choose bf16 or fp16 by asking the GPU; such a value is unknown here and dropped.
     stated.given.retain(|given| !(matches!(given.key.as_str(), "bf16" | "fp16") && given.is_unknown()));
     Some(Ok(stated))
 }
@@ -153,16 +154,16 @@ fn begin(reading: &mut Reading<'_>) {
     reading.default("use_gradient_checkpointing", FieldId::OffloadActivations, Value::Flag(true));
     reading.default("r", FieldId::Rank, Value::Integer(16));
     reading.default("lora_alpha", FieldId::LoraAlpha, Value::Decimal(16.0));
-    // `unsloth_zoo`'s fused losses write logits of a chunk of tokens at a time, never of all.
+    // `unsloth_zoo`'s fused losses write the logits of one chunk of tokens at a time, never all.
     reading.default("loss", FieldId::Loss, Value::Choice("cut"));
     reading.scenario.set(FieldId::Precision, Value::Choice("bf16-pure"));
     reading.scenario.set(FieldId::Autocast, Value::Flag(true));
-    // `BitsAndBytesConfig` in its loader.
+    // Unsloth's loader sets double quantisation in its `BitsAndBytesConfig`.
     reading.scenario.set(FieldId::DoubleQuant, Value::Flag(true));
     adapters::default_targets(reading, &adapters::SEVEN);
 }
 
-/// `"unsloth"` sends inputs of blocks to host memory; `True` keeps them.
+/// `"unsloth"` moves the inputs of blocks to host memory; `True` keeps them on the GPU.
 fn checkpointing(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     let (recompute, offloads) = match (given.text().as_str(), given.is_on()) {
         ("unsloth", _) => ("full", true),
@@ -242,7 +243,7 @@ fn write(writing: &mut Writing<'_>) -> String {
     finished(writing, &loads.concat(), &adapted.concat(), method)
 }
 
-/// The script, put together.
+/// Assembles the script.
 fn finished(writing: &Writing<'_>, loads: &str, adapted: &str, method: &str) -> String {
     const OF_ADAPTERS: [&str; 3] = ["r", "lora_alpha", "lora_dropout"];
     let value = |text: &str| match text {
@@ -261,7 +262,7 @@ fn finished(writing: &Writing<'_>, loads: &str, adapted: &str, method: &str) -> 
         if OF_ADAPTERS.contains(&item.key.as_str()) { &mut adapters } else { &mut config }
             .push_str(&line(&item.key, &item.value));
     }
-    // Where everything learns, `get_peft_model` does nothing.
+    // In full fine-tuning `get_peft_model` does nothing, so it is not written.
     let peft = if method == "full" && adapters.is_empty() {
         String::new()
     } else {

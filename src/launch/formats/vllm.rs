@@ -1,4 +1,5 @@
-//! vLLM: `vllm serve MODEL …`, its module for servers and its image, `LLM(model=…)` in Python, and the file behind `--config`.
+//! vLLM: `vllm serve MODEL …`, its server module and its container image, `LLM(model=…)` in Python,
+//! and the file given by `--config`.
 
 use serde_json::Value as Json;
 
@@ -26,13 +27,13 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 
 const TABLES: &[&[Flag]] = &[INPUTS, FILE, NOT_MODELLED, QUIET];
 
-/// The file with further arguments.
+/// The flag that names a file with further arguments.
 const FILE: &[Flag] = &[Flag::by(&["config"], config)];
 
-/// Marks a server that is made in Python, whose defaults are larger.
+/// The class that a Python script calls; its defaults are larger than the server's.
 const OFFLINE: &str = "LLM";
 
-/// Keys that tell a file behind `--config` from files of other tools.
+/// Keys that distinguish a file for `--config` from files of other tools.
 const KEYS: [&str; 6] = [
     "gpu-memory-utilization",
     "gpu_memory_utilization",
@@ -67,13 +68,13 @@ fn open(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     stated.map(Ok).or_else(|| file(text))
 }
 
-/// The file behind `--config`: arguments by their long names.
+/// The file given by `--config`, which has the arguments' long names.
 fn file(text: &Text<'_>) -> Option<Result<Stated, LaunchError>> {
     let keys = text.keys_with(&KEYS)?;
     Some(keys.map(|given| Stated::of(without_dots(given).into_iter().map(positive).collect())))
 }
 
-/// In a file `no-enable-prefix-caching: true` is a key, too.
+/// Turns a file's negative key, such as `no-enable-prefix-caching: true`, into the positive one.
 fn positive(given: Given) -> Given {
     let name = given.key.strip_prefix("no-").or_else(|| given.key.strip_prefix("no_"));
     match name.filter(|name| is_known(name) && !is_known(&given.key)).zip(given.is_on()) {
@@ -86,7 +87,8 @@ fn is_known(name: &str) -> bool {
     TABLES.iter().copied().flatten().any(|flag| flag.is_called(name))
 }
 
-/// `--compilation-config.mode 3` is a key of the object behind `--compilation-config`, and `-O3` is `-O 3`.
+/// Normalises two spellings: `--compilation-config.mode 3` is a key of the object
+/// `--compilation-config`, and `-O3` is `-O 3`.
 fn without_dots(given: Vec<Given>) -> Vec<Given> {
     let plain = |given: Given| {
         if let Some(level) = given.key.strip_prefix('O').filter(|level| level.len() == 1 && given.is_on() == Some(true)) {
@@ -107,7 +109,8 @@ fn config(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     reading.beneath(given, file)
 }
 
-/// Tokens of a step and requests at a time that vLLM takes where nothing is said, by the accelerator (`get_batch_defaults`).
+/// vLLM's default numbers of tokens in a step and of concurrent requests, by the accelerator
+/// (`get_batch_defaults`).
 fn batch_defaults(scenario: &Scenario, is_offline: bool) -> (u64, u64) {
     let memory = serving::gibibytes(scenario);
     let is_small = serving::is_accelerator(scenario, "a100") || serving::is_accelerator(scenario, "gb10");
@@ -122,7 +125,7 @@ fn batch_defaults(scenario: &Scenario, is_offline: bool) -> (u64, u64) {
 
 fn begin(reading: &mut Reading<'_>) {
     serving::begin(reading, "vllm", "tensor-parallel-size", "pipeline-parallel-size");
-    // `CacheConfig.gpu_memory_utilization`; 0.9 until 0.20.
+    // The default of `CacheConfig.gpu_memory_utilization`; it was 0.9 up to version 0.20.
     reading.default("gpu-memory-utilization", FieldId::MemoryUtilization, Value::Decimal(0.92));
     let is_offline = reading.launcher(&[OFFLINE]).is_some();
     let (tokens, _) = batch_defaults(&reading.scenario, is_offline);
@@ -144,7 +147,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// A step holds no more tokens than all requests together have, where its size is not stated.
+/// Where its size is not stated, a step holds at most the tokens of all requests together.
 fn shorter_steps(reading: &mut Reading<'_>) {
     if reading.stated(&["max-num-batched-tokens"]).is_some() {
         return;
@@ -164,7 +167,8 @@ fn shorter_steps(reading: &mut Reading<'_>) {
 
 fn write(writing: &mut Writing<'_>) -> String {
     let model = writing.model();
-    // With whole experts vLLM shares those of all replicas out, so that no replica has them to itself.
+    // With whole experts, vLLM spreads the experts over the ranks of all replicas, so no replica
+    // has a full set.
     if writing.scenario.get(FieldId::WholeExperts) == Value::Flag(true) && serving::replicas(writing.scenario) > 1 {
         writing.is_said(&[FieldId::Server]);
     } else {

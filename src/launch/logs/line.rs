@@ -1,4 +1,4 @@
-//! A line of a log as a table says it: words, then a number with its unit.
+//! A line of a log as an entry of a table: words, then a number with its unit.
 
 use super::{Amount, Figure, Printed};
 use crate::units::Bytes;
@@ -6,7 +6,7 @@ use crate::units::Bytes;
 /// A line that holds a figure.
 #[derive(Clone, Copy, Debug)]
 pub struct LineSpec {
-    /// Words that the line has; empty: any line.
+    /// Words that the line contains; empty for any line.
     pub has: &'static str,
     /// The words right before the number; `@` stands for the name of a GPU, such as `CUDA0`.
     pub before: &'static str,
@@ -14,12 +14,17 @@ pub struct LineSpec {
     pub figure: Figure,
     /// The bytes of its unit; 0 for a count.
     pub unit: u64,
-    /// True if the number is added to the one that the table's line before found in the same line of the log.
+    /// True if the number is added to the one that the table's line before found in the same line
+    /// of the log.
     pub adds: bool,
 }
 
 impl LineSpec {
+<<<<<<< HEAD
     /// Describes a line with memory in units of 2³⁰ bytes, whatever the program calls them.
+=======
+    /// Memory in units of 2³⁰ bytes, even where the program calls them GB.
+>>>>>>> words-c
     pub const fn gib(has: &'static str, before: &'static str, figure: Figure) -> Self {
         Self { has, before, figure, unit: 1 << 30, adds: false }
     }
@@ -34,7 +39,11 @@ impl LineSpec {
         Self { unit: 0, ..Self::gib(has, before, figure) }
     }
 
+<<<<<<< HEAD
     /// Returns the line, whose number is a further part of the figure before it.
+=======
+    /// The entry, marked so that its number is added to the figure of the entry before it.
+>>>>>>> words-c
     #[must_use]
     pub const fn adding(mut self) -> Self {
         self.adds = true;
@@ -61,7 +70,7 @@ pub(super) fn figures(table: &[LineSpec], line: &str, at: usize) -> Vec<Printed>
     found
 }
 
-/// The text behind those words, which may begin with the name of a GPU.
+/// The text after `words`, where `@` at their beginning stands for the name of a GPU.
 fn behind<'a>(line: &'a str, words: &str) -> Option<&'a str> {
     let plain = words.strip_prefix('@').unwrap_or(words);
     let at = line.find(plain)?;

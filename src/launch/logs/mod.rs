@@ -1,4 +1,5 @@
-//! Figures that servers print when they start, read as amounts with their lines and set beside an estimate.
+//! Figures that servers print at their start: read as amounts with their lines, and compared with
+//! an estimate.
 //!
 //! A program is one file with a table of its lines; nothing else names it.
 
@@ -29,21 +30,21 @@ pub enum Figure {
     Weights,
     /// Memory for keys and values on one GPU.
     Cache,
-    /// Tokens that find room in the cache.
+    /// Tokens that fit into the cache.
     CacheTokens,
     /// Blocks of the cache.
     CacheBlocks,
-    /// Sequences of the whole context that find room at a time.
+    /// Sequences of the whole context that fit at one time.
     Concurrency,
-    /// Tokens of the context that the concurrency is for.
+    /// The context length, in tokens, that the concurrency is stated for.
     Context,
     /// Captured graphs.
     Graphs,
-    /// Memory of a step beside weights and cache.
+    /// Working memory of a step, without weights and cache.
     Working,
     /// Memory outside PyTorch: context, communicators.
     OutsidePyTorch,
-    /// The part of a GPU that the program may use.
+    /// The memory of a GPU that the program may use.
     Budget,
     /// Memory of the GPU.
     Capacity,
@@ -102,9 +103,10 @@ pub struct Log {
     pub printed: Vec<Printed>,
 }
 
-/// The longest line that is looked at, bytes.
+/// The longest line that is read, bytes; longer ones are skipped.
 const LONGEST_LINE: usize = 4_000;
 
+<<<<<<< HEAD
 /// Reads the figures of a server's log, bytes or counts with their lines: those of the program that
 /// has most of them. `None` where no program has any.
 ///
@@ -112,6 +114,14 @@ const LONGEST_LINE: usize = 4_000;
 /// use headroom::launch::logs::{Figure, read};
 /// let text = "INFO 11-06 10:51:48 [kv_cache_utils.py:1229] GPU KV cache size: 75,840 tokens";
 /// let log = read(text).expect("a log");
+=======
+/// Reads the figures of a log: those of the program that has most of them. `None` where no program
+/// has any.
+///
+/// ```
+/// use headroom::launch::logs::{Figure, read}; let log = read("INFO 11-06 10:51:48
+/// [kv_cache_utils.py:1229] GPU KV cache size: 75,840 tokens").expect("a log");
+>>>>>>> words-c
 /// assert_eq!((log.engine, log.printed[0].figure), ("vllm", Figure::CacheTokens));
 /// ```
 pub fn read(text: &str) -> Option<Log> {

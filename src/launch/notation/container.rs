@@ -2,7 +2,7 @@
 
 use super::{Given, Word};
 
-/// Flags of `docker run` and `podman run` that stand for themselves.
+/// Flags of `docker run` and `podman run` without a value.
 const ALONE: [&str; 14] = [
     "rm",
     "init",
@@ -20,7 +20,7 @@ const ALONE: [&str; 14] = [
     "replace",
 ];
 
-/// Letters of flags that stand for themselves, such as `-it`.
+/// Letters of short flags without a value, such as `-it`.
 const LETTERS: &str = "ditPq";
 
 /// True if the words start a container.
@@ -30,7 +30,8 @@ pub(super) fn is_start(words: &[Word]) -> bool {
     matches!(super::invocation::base_name(word(at)), "docker" | "podman" | "nerdctl") && word(at + 1) == "run"
 }
 
-/// Leaves the program inside with its arguments, and returns the variables that are set for it.
+/// Reduces `words` to the program inside the container with its arguments, and returns the
+/// variables that are set for it.
 pub(super) fn inside(words: &mut Vec<Word>) -> Vec<Given> {
     let begin = words.iter().position(|word| word.text == "run").map_or(words.len(), |at| at + 1);
     words.drain(..begin);
@@ -58,7 +59,8 @@ pub(super) fn inside(words: &mut Vec<Word>) -> Vec<Given> {
         }
     }
     let image = if words.is_empty() { None } else { Some(words.remove(0)) };
-    // Arguments alone behind an image are those of the program that it starts by itself, and has its name.
+    // Where only arguments follow the image, it starts a program of its own; the image's name is
+    // taken as the program's.
     let has_program = words.first().is_some_and(|word| !word.text.starts_with('-') && !is_repository(&word.text));
     let own = image.filter(|_| !has_program).map(|image| {
         let last = super::invocation::base_name(&image.text);
@@ -70,7 +72,7 @@ pub(super) fn inside(words: &mut Vec<Word>) -> Vec<Given> {
     set
 }
 
-/// True if a word is `owner/name` and no path of a program.
+/// True if a word has the form `owner/name` and is not a program's path.
 fn is_repository(word: &str) -> bool {
     word.contains('/') && !word.starts_with(['/', '.', '~'])
 }

@@ -1,8 +1,9 @@
-//! Variables of shell scripts: `$NAME`, `${NAME:-default}`, `${LIST[@]}`, `$((3 * N))` and `$(expr 3 \* $N)`.
+//! Variables of shell scripts: `$NAME`, `${NAME:-default}`, `${LIST[@]}`, `$((3 * N))` and `$(expr
+//! 3 \* $N)`.
 
 use super::shell::{Variable, Variables};
 
-/// The meaning of a variable.
+/// The value of an expanded variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expanded {
     /// A text.
@@ -11,14 +12,14 @@ pub(super) enum Expanded {
     Words(Vec<String>),
 }
 
-/// True if a shell takes that as a variable's name.
+/// True if a shell accepts `name` as a variable's name.
 pub(super) fn is_name(name: &str) -> bool {
     let mut letters = name.chars();
     letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
         && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }
 
-/// The end of what a `$` at that place begins.
+/// The end of the expression that begins with the `$` at `start`.
 pub(super) fn end_of(letters: &[char], start: usize) -> usize {
     let (open, close) = match letters.get(start + 1) {
         Some('{') => ('{', '}'),
@@ -44,8 +45,8 @@ pub(super) fn end_of(letters: &[char], start: usize) -> usize {
     letters.len()
 }
 
-/// The meaning of what is written there, with the letters that it puts in; beyond `room` letters, and where nobody knows, it stays as it is
-/// written.
+/// The value of an expression, and the number of letters that it inserts. An unknown value, or one
+/// longer than `room` letters, leaves the expression as written.
 pub(super) fn expanded(written: &str, variables: &Variables, room: usize) -> (Expanded, usize) {
     let found = meaning(written, variables);
     let length = match &found {
@@ -104,7 +105,7 @@ fn value(name: &str, variables: &Variables) -> Option<Expanded> {
     })
 }
 
-/// A sum of whole numbers and variables; nothing where a part of it is not known.
+/// The value of arithmetic on whole numbers and variables; `None` where a part of it is unknown.
 fn computed(sum: &str, variables: &Variables) -> Option<Expanded> {
     let letters: Vec<char> = sum.chars().filter(|letter| !letter.is_whitespace() && *letter != '"').collect();
     let mut sum = Sum { letters: &letters, at: 0, depth: 0, variables };
@@ -119,7 +120,7 @@ struct Sum<'a> {
     variables: &'a Variables,
 }
 
-/// Brackets inside brackets; nobody writes that many.
+/// The deepest nesting of brackets that is read, far more than people write.
 const DEEPEST: usize = 50;
 
 impl Sum<'_> {

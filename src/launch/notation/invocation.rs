@@ -1,4 +1,5 @@
-//! A command as the program that it starts: torchrun, accelerate and their like stand aside, and flags get their values.
+//! The program that a command starts, without torchrun, accelerate and other launchers, and with
+//! flags joined to their values.
 
 use serde_json::Value;
 
@@ -8,13 +9,14 @@ use super::{Command, Given, Stated, Word};
 /// A program with its arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Invocation {
-    /// The program that starts the processes, if there is one, with its flags.
+    /// The launcher that starts the processes, if there is one, with its flags.
     pub launcher: Option<Launcher>,
-    /// The program, script or module, without folders before it: `vllm`, `pretrain_gpt.py`, `torchtitan.train`.
+    /// The program, script or module, without folders before it: `vllm`, `pretrain_gpt.py`,
+    /// `torchtitan.train`.
     pub program: String,
-    /// The words behind it.
+    /// The words after the program.
     pub arguments: Vec<Word>,
-    /// Variables that are set for it or before it.
+    /// Environment variables that are set in the command or before it.
     pub environment: Vec<Given>,
 }
 
@@ -27,7 +29,7 @@ pub struct Launcher {
     pub flags: Vec<Given>,
 }
 
-/// Programs that start others, as they are called, with those of their flags that stand for themselves.
+/// Launchers: the name in commands, the launcher's own name, and its flags without a value.
 const LAUNCHERS: [(&str, &str, &[&str]); 4] = [
     ("torchrun", "torchrun", &["standalone", "no-python", "run-path", "m", "module"]),
     ("torch.distributed.run", "torchrun", &["standalone", "no-python", "run-path", "m", "module"]),
@@ -39,7 +41,7 @@ const LAUNCHERS: [(&str, &str, &[&str]); 4] = [
     ),
 ];
 
-/// Flags of `accelerate launch` that stand for themselves.
+/// Flags of `accelerate launch` without a value.
 const ACCELERATE: [&str; 12] = [
     "multi-gpu",
     "cpu",
@@ -55,7 +57,7 @@ const ACCELERATE: [&str; 12] = [
     "debug",
 ];
 
-/// Programs that run what stands behind them and their own flags.
+/// Programs that run the command after their own flags.
 const RUNNERS: [&str; 11] = [
     "python",
     "python3",
@@ -70,7 +72,7 @@ const RUNNERS: [&str; 11] = [
     "trtllm-llmapi-launch",
 ];
 
-/// Flags of these that stand for themselves.
+/// Flags of these programs without a value.
 const OF_RUNNERS: [&str; 10] =
     ["u", "m", "O", "B", "active", "no-sync", "pty", "exclusive", "oversubscribe", "allow-run-as-root"];
 
@@ -106,14 +108,23 @@ impl Invocation {
         Self { launcher, program, arguments: words.into_iter().skip(1).collect(), environment }
     }
 
+<<<<<<< HEAD
     /// Returns true if it starts that program, or the script `NAME.py`, whose first arguments are
     /// these.
+=======
+    /// True if the command starts `program`, or the script `program.py`, with `first` as its first
+    /// arguments.
+>>>>>>> words-c
     pub fn starts(&self, program: &str, first: &[&str]) -> bool {
         let is_program = self.program == program || self.program.strip_suffix(".py").is_some_and(|script| script == program);
         is_program && first.iter().enumerate().all(|(at, word)| self.arguments.get(at).is_some_and(|own| own.text == *word))
     }
 
+<<<<<<< HEAD
     /// Returns its flags behind the first `skip` arguments, by these tables.
+=======
+    /// Its flags after the first `skip` arguments, read with these tables.
+>>>>>>> words-c
     pub fn stated(&self, skip: usize, tables: &[&[Flag]]) -> Stated {
         let given = flags(self.arguments.get(skip..).unwrap_or_default(), tables);
         let launcher = self.launcher.as_ref().map(|launcher| launcher.flags.clone()).unwrap_or_default();
@@ -126,7 +137,8 @@ pub(super) fn base_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// Takes the flags before the first word that is none, with their values; those listed stand for themselves.
+/// Removes the leading flags with their values from `words` and returns them; flags in `alone` have
+/// no value.
 fn own_flags(words: &mut Vec<Word>, alone: &[&str]) -> Vec<Given> {
     let mut found = Vec::new();
     while let Some(word) = words.first().filter(|word| word.text.starts_with('-') && word.text.len() > 1) {
@@ -145,8 +157,13 @@ fn own_flags(words: &mut Vec<Word>, alone: &[&str]) -> Vec<Given> {
     found
 }
 
+<<<<<<< HEAD
 /// Returns the flags among words, with their values. Of a flag that no table has the next word is
 /// the value, unless it looks like a flag. A word that belongs to no flag has an empty name.
+=======
+/// The flags among words, with their values. For a flag that no table has, the next word is its
+/// value unless it looks like a flag. A word that belongs to no flag has an empty name.
+>>>>>>> words-c
 pub fn flags(words: &[Word], tables: &[&[Flag]]) -> Vec<Given> {
     let known = |name: &str| flag_of(tables, name);
     let mut given = Vec::new();
@@ -161,7 +178,7 @@ pub fn flags(words: &[Word], tables: &[&[Flag]]) -> Vec<Given> {
             given.push(Given::new(key, value, word.place));
             continue;
         }
-        // `--no-…` of a flag that stands for itself takes no word either.
+        // `--no-…` of a switch takes no value either.
         let takes = known(name).or_else(|| flag_of(tables, positive(name)?)).map_or(Takes::Optional, |flag| flag.takes);
         let values = behind.iter().take_while(|word| flag_name(&word.text).is_none()).count();
         let count = match takes {
@@ -176,12 +193,12 @@ pub fn flags(words: &[Word], tables: &[&[Flag]]) -> Vec<Given> {
     given
 }
 
-/// The flag of that name in one of the tables.
+/// The flag with that name in one of the tables.
 fn flag_of<'a>(tables: &[&'a [Flag]], name: &str) -> Option<&'a Flag> {
     tables.iter().copied().flatten().find(|flag| flag.is_called(name))
 }
 
-/// The name behind `no-`.
+/// The name after `no-`.
 fn positive(name: &str) -> Option<&str> {
     name.strip_prefix("no-").or_else(|| name.strip_prefix("no_"))
 }
@@ -202,7 +219,8 @@ fn is_yes_or_no(word: &str) -> bool {
     matches!(word.to_ascii_lowercase().as_str(), "true" | "false")
 }
 
-/// The name of a flag without dashes; nothing for a word that is none, such as a negative number.
+/// The name of a flag without dashes; `None` for a word that is not a flag, such as a negative
+/// number.
 fn flag_name(word: &str) -> Option<&str> {
     let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
     name.chars().next().filter(char::is_ascii_alphabetic)?;

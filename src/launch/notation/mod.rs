@@ -1,4 +1,5 @@
-//! How names and values are written: shell commands, YAML, TOML, JSON and Python calls, each with the places in the text.
+//! Notations of names and values: shell commands, YAML, TOML, JSON and Python calls, each read with
+//! the places in the text.
 
 mod container;
 mod expand;
@@ -26,25 +27,35 @@ pub struct Place {
     pub column: usize,
 }
 
-/// Everything that a text states, whatever its notation.
+/// All settings of a text, in any notation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stated {
-    /// Flags and keys with their values, in the order of the text. Keys inside others are joined by dots.
+    /// Flags and keys with their values, in the order of the text. Keys inside others are joined by
+    /// dots.
     pub given: Vec<Given>,
-    /// Variables that are set for the program or before it, such as `CUDA_VISIBLE_DEVICES`.
+    /// Environment variables that the command or earlier lines set, such as `CUDA_VISIBLE_DEVICES`.
     pub environment: Vec<Given>,
-    /// Flags of the program that starts the processes, such as torchrun's `nproc_per_node`.
+    /// Flags of the launcher, such as torchrun's `nproc_per_node`.
     pub launcher: Vec<Given>,
 }
 
 impl Stated {
+<<<<<<< HEAD
     /// Returns flags alone, without anything else that a text may state.
+=======
+    /// Settings without environment and launcher.
+>>>>>>> words-c
     pub const fn of(given: Vec<Given>) -> Self {
         Self { given, environment: Vec::new(), launcher: Vec::new() }
     }
 
+<<<<<<< HEAD
     /// Returns these statements with the keys inside that one as a single value: a file may state
     /// inside itself what others keep in a file of its own.
+=======
+    /// The settings with all keys inside `name` joined into one value, because some files contain
+    /// inline what others keep in a separate file.
+>>>>>>> words-c
     #[must_use]
     pub fn nested(mut self, name: &str) -> Self {
         let inner = |given: &Given| given.key.strip_prefix(name)?.strip_prefix('.').map(str::to_owned);
@@ -63,7 +74,7 @@ pub fn keys_inside(given: &Given) -> Vec<Given> {
     tree::inside(given)
 }
 
-/// A text in each notation that it may be, read once somebody asks.
+/// A text that is parsed in each notation on first use.
 #[derive(Debug)]
 pub struct Text<'a> {
     /// The file's name; empty for a text that was pasted.
@@ -76,17 +87,29 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
+<<<<<<< HEAD
     /// Returns a text that nobody has read yet.
+=======
+    /// A text that is not parsed yet.
+>>>>>>> words-c
     pub const fn new(name: &'a str, raw: &'a str) -> Self {
         Self { name, raw, commands: OnceLock::new(), calls: OnceLock::new(), tree: OnceLock::new() }
     }
 
+<<<<<<< HEAD
     /// Returns the programs that it starts as a shell script.
+=======
+    /// The programs that the text starts, read as a shell script.
+>>>>>>> words-c
     pub fn invocations(&self) -> &[Invocation] {
         &self.script().0
     }
 
+<<<<<<< HEAD
     /// Returns the files that it writes as a shell script, with their names.
+=======
+    /// The names and texts of the files that the text writes, read as a shell script.
+>>>>>>> words-c
     pub fn files(&self) -> &[(String, String)] {
         &self.script().1
     }
@@ -98,18 +121,31 @@ impl<'a> Text<'a> {
         })
     }
 
+<<<<<<< HEAD
     /// Returns the calls with literal arguments that it makes as Python.
+=======
+    /// The calls with literal arguments in the text, read as Python.
+>>>>>>> words-c
     pub fn calls(&self) -> &[Call] {
         self.calls.get_or_init(|| python::calls(self.raw))
     }
 
+<<<<<<< HEAD
     /// Returns its keys as JSON, TOML or YAML, in that order: the first notation that reads it, if
     /// it looks like one. Keys inside others are joined by dots; lists are values.
+=======
+    /// The text's keys in the first of JSON, TOML and YAML that it looks like and that reads it.
+    /// Keys inside others are joined by dots; lists are values.
+>>>>>>> words-c
     pub fn keys(&self) -> Option<&Result<Vec<Given>, LaunchError>> {
         self.tree.get_or_init(|| tree::read(self.raw)).as_ref()
     }
 
+<<<<<<< HEAD
     /// Returns its keys, if it is a file of keys in which one of those occurs, with all its dots.
+=======
+    /// The text's keys, if one of `one_of` is among them, as a full name with dots.
+>>>>>>> words-c
     pub fn keys_with(&self, one_of: &[&str]) -> Option<Result<Vec<Given>, LaunchError>> {
         match self.keys()? {
             Ok(keys) if keys.iter().any(|key| one_of.contains(&key.key.as_str())) => Some(Ok(keys.clone())),
@@ -118,7 +154,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The first letters of a text, for a sentence.
+/// The beginning of a text, for use in a sentence.
 pub(super) fn short_text(text: &str) -> String {
     value::short(text)
 }

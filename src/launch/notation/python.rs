@@ -4,10 +4,11 @@ use serde_json::Value;
 
 use super::{Given, Place};
 
-/// A call with its arguments. An argument that is no literal has the text that stands there behind a `$`, so that nobody takes it for one.
+/// A call with its arguments. An argument that is not a literal is its source text after a `$`, so
+/// that it counts as an unknown value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// The name of what is called, with all its dots.
+    /// The full dotted name of the called function or class.
     pub name: String,
     /// Its arguments; those without a name have an empty one.
     pub arguments: Vec<Given>,
@@ -15,7 +16,7 @@ pub struct Call {
     pub place: Place,
 }
 
-/// Calls inside calls; nobody writes deeper ones by hand.
+/// The deepest nesting of calls that is read, more than people write by hand.
 const DEEPEST: usize = 20;
 
 /// The calls of a text, in the order in which they begin.
@@ -72,7 +73,8 @@ impl Reader<'_> {
         }
     }
 
-    /// One step through the text outside of calls: a name that is set, a call, a text, or any other letter.
+    /// Reads one piece of the text outside of calls: an assignment, a call, a string, or a single
+    /// letter.
     fn statement(&mut self) {
         self.blanks(true);
         match self.peek() {
@@ -184,7 +186,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A literal, a name that was given one, or a call.
+    /// A literal, a name that was assigned one, or a call.
     fn value(&mut self, depth: usize) -> Option<Value> {
         if depth > DEEPEST {
             return None;
@@ -276,7 +278,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A text in quotes of one or three.
+    /// A string in single or triple quotes.
     fn quoted(&mut self) -> String {
         let Some(quote) = self.peek() else { return String::new() };
         let is = |at: usize| self.letters.get(at) == Some(&quote);

@@ -1,24 +1,26 @@
-//! Shell scripts, as far as people write them to start a run: quotes, comments, lines that go on, variables, lists, arithmetic.
+//! Shell scripts, to the extent that people use them to start a run: quotes, comments, continued
+//! lines, variables, lists, arithmetic.
 //!
-//! Nothing is carried out. `if`, `for` and functions are read as the commands inside them.
+//! Nothing is executed. Of `if`, `for` and functions, the commands inside are read.
 
 use std::collections::BTreeMap;
 
 use super::{Given, Place};
 
-/// A command with the variables that are set for it or before it.
+/// A command with the variables that are set in it or before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
-    /// Its words, without those that send its output elsewhere.
+    /// Its words, without redirections.
     pub words: Vec<Word>,
-    /// Variables that the text has set up to here.
+    /// The variables that the script has set so far.
     pub environment: Vec<Given>,
 }
 
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// The word, without quotes and with variables in their place; a variable that the text does not set stays as it is written.
+    /// The word without quotes and with variables expanded; a variable that the script does not set
+    /// stays as written.
     pub text: String,
     /// Its place.
     pub place: Place,
@@ -58,11 +60,12 @@ struct Reader {
     files: Vec<Written>,
     /// The file that the command's output goes to.
     output: Option<String>,
-    /// Letters that variables have put in: a limit keeps texts that double themselves short.
+    /// Letters inserted by variables so far; the limit stops scripts whose variables double
+    /// themselves.
     expanded: usize,
 }
 
-/// Letters that variables may put in, all together.
+/// The most letters that variables may insert in one script.
 const MOST_EXPANDED: usize = 1_000_000;
 
 impl Reader {
@@ -72,7 +75,7 @@ impl Reader {
                 ' ' | '\t' => self.next(),
                 '\\' if self.after(1) == Some('\n') => self.skip(2),
                 '#' => self.skip_line(),
-                // Blocks and groups are read as the commands inside them.
+                // Of blocks and groups, the commands inside are read.
                 '(' | ')' | '{' | '}' if self.words.is_empty() => self.next(),
                 '\n' | ';' | '&' | '|' | '(' | ')' => {
                     self.next();
@@ -117,7 +120,7 @@ impl Reader {
         Place { line: self.line + 1, column: self.at - self.line_start + 1 }
     }
 
-    /// `> file`, `2>&1`, `<<EOF …`: none of it is a word of the command.
+    /// Reads a redirection (`> file`, `2>&1`, `<<EOF …`), which is not a word of the command.
     fn redirection(&mut self) {
         let is_output = self.peek() == Some('>');
         let reads_on = self.peek() == Some('<') && self.after(1) == Some('<') && self.after(2) != Some('<');
@@ -139,7 +142,8 @@ impl Reader {
         }
     }
 
-    /// The lines up to a mark, which a command reads. Where its output goes to a file, they are that file's.
+    /// Reads a here-document up to its mark. Where the command's output goes to a file, the lines
+    /// are that file's text.
     fn document(&mut self, mark: &str, is_literal: bool) {
         let rest_of_line = self.at;
         self.skip_line();
@@ -170,7 +174,7 @@ impl Reader {
         }
     }
 
-    /// A text with variables in their place.
+    /// A text with its variables expanded.
     fn filled(&mut self, text: &str) -> String {
         let letters: Vec<char> = text.chars().collect();
         let mut filled = String::new();
@@ -195,7 +199,7 @@ impl Reader {
         filled
     }
 
-    /// A word, which may set a variable, and may stand for several.
+    /// Reads a word, which may set a variable, and may expand to several words.
     fn word(&mut self) {
         let place = self.place();
         let start = self.at;
@@ -217,7 +221,7 @@ impl Reader {
         self.words.extend(made.into_words(place));
     }
 
-    /// A letter, a quoted text or a variable, added to what the word has so far.
+    /// Reads a letter, a quoted text or a variable and adds it to the word.
     fn piece(&mut self, made: &mut Made) {
         let Some(letter) = self.peek() else { return };
         match letter {
@@ -252,7 +256,7 @@ impl Reader {
         }
     }
 
-    /// A text in double quotes, in which variables count.
+    /// Reads a text in double quotes, in which variables are expanded.
     fn quoted(&mut self, made: &mut Made) {
         self.next();
         made.is_quoted = true;
@@ -274,7 +278,7 @@ impl Reader {
         }
     }
 
-    /// A text up to the next such letter, as it is written.
+    /// Reads a text up to the next `end`, as it is written.
     fn left_alone(&mut self, made: &mut Made, end: char) {
         made.text.push(end);
         self.next();
@@ -287,7 +291,7 @@ impl Reader {
         }
     }
 
-    /// Reads the variable behind a `$`.
+    /// Reads the variable after a `$`.
     fn variable(&mut self, made: &mut Made, in_quotes: bool) {
         let start = self.at;
         let end = super::expand::end_of(&self.letters, start);
@@ -336,7 +340,7 @@ impl Reader {
         }
     }
 
-    /// A word of a list: here `NAME=…` sets nothing.
+    /// Reads a word of a list, in which `NAME=…` sets nothing.
     fn member(&mut self) {
         let place = self.place();
         let mut made = Made::default();
@@ -349,7 +353,7 @@ impl Reader {
         self.words.extend(made.into_words(place));
     }
 
-    /// Sets a variable if the word does that.
+    /// Sets a variable if the word is an assignment; returns whether it was.
     fn assignment(&mut self, word: &str, place: Place) -> bool {
         let Some((name, value)) = word.split_once('=') else { return false };
         let (name, adds) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
@@ -395,7 +399,7 @@ impl Reader {
     }
 }
 
-/// A word in the making; variables may split it into several.
+/// A word that is being read; variables may split it into several.
 #[derive(Default)]
 struct Made {
     finished: Vec<String>,
@@ -404,7 +408,8 @@ struct Made {
 }
 
 impl Made {
-    /// Adds what a variable stands for: the first joins what is there, the others are words of their own. In quotes a text stays one word.
+    /// Adds an expanded variable: its first part joins the present word, and further parts are new
+    /// words. In quotes a text stays one word.
     fn add(&mut self, words: super::expand::Expanded, in_quotes: bool) {
         use super::expand::Expanded;
         let parts: Vec<String> = match words {
@@ -416,7 +421,7 @@ impl Made {
                 }
                 parts
             }
-            // Without quotes around it, a shell cuts the members of a list at their blanks, too.
+            // Without quotes around the list, a shell also splits its members at blanks.
             Expanded::Words(words) if !in_quotes => words.iter().flat_map(|word| word.split_whitespace()).map(unquoted).collect(),
             Expanded::Words(words) => words,
         };
@@ -435,7 +440,8 @@ impl Made {
     }
 }
 
-/// A word without the quotes around it. A shell leaves them; people who write `ARGS="--a 'b'"` for `eval` mean them gone.
+/// A word without the quotes around it. A shell would keep them, but in `ARGS="--a 'b'"` for `eval`
+/// they are meant to be removed.
 fn unquoted(word: &str) -> String {
     let inner = |quote: char| word.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
     inner('\'').or_else(|| inner('"')).unwrap_or(word).to_owned()

@@ -6,12 +6,13 @@ use serde_json::Value;
 use super::{Given, Place};
 use crate::launch::LaunchError;
 
-/// Keys inside keys; no tool's files go deeper.
+/// The deepest nesting of keys that is read; no tool's files go deeper.
 const DEEPEST: usize = 30;
-/// Aliases of YAML can make a small file huge: no tool's file has so many keys.
+/// The most keys that are read, because aliases of YAML can make a small file huge; no tool's file
+/// has so many.
 const MOST_KEYS: usize = 20_000;
 
-/// The keys of a text with their values and places. Nothing if it does not look like a file of keys at all.
+/// The keys of a text with their values and places; `None` if it does not look like a file of keys.
 pub(super) fn read(text: &str) -> Option<Result<Vec<Given>, LaunchError>> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("//"))?;
     if first.starts_with('{') {
@@ -26,7 +27,7 @@ pub(super) fn read(text: &str) -> Option<Result<Vec<Given>, LaunchError>> {
     (first == "---" || first.starts_with("%YAML") || is_key(first)).then(|| yaml(text))
 }
 
-/// `key = value`, with blanks around the sign: a shell's variables have none.
+/// True for `key = value` with blanks around the sign, which a shell's assignments do not have.
 fn is_toml_line(line: &str) -> bool {
     line.split_once(" = ").is_some_and(|(key, _)| is_plain_key(key))
 }
@@ -36,7 +37,8 @@ fn is_plain_key(key: &str) -> bool {
     !inside.is_empty() && inside.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'))
 }
 
-/// JSON is YAML, unless it has comments or commas too many: those are read without places.
+/// JSON is read as YAML, which gives places. JSON with comments or trailing commas is read
+/// leniently, without places.
 fn json(text: &str) -> Result<Vec<Given>, LaunchError> {
     yaml(text).or_else(|error| {
         let value = crate::import::lenient_json(text).ok_or(error)?;

@@ -1,4 +1,5 @@
-//! Adapters as peft is told about them: which layers get them, what learns beside them, and what kind they are.
+//! peft's settings of adapters: the layers that get them, whole layers trained beside them, and
+//! their kind.
 //!
 //! Read in peft 0.21.2 (`tuners/lora/config.py`).
 
@@ -7,13 +8,14 @@ use super::super::{Flag, Given, Reading, Takes, Writing};
 use super::{is_on, layers, word};
 use crate::scenario::{FieldId, Mode, Value};
 
-/// All seven layers of a Llama.
+/// The seven linear layers of a Llama block.
 pub const SEVEN: [&str; 7] = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
 
-/// Every linear layer, in peft's words, those of LLaMA-Factory and those of ms-swift before version 3.
+/// Words for every linear layer: peft's, LLaMA-Factory's, and those of ms-swift before version 3.
 const EVERY: [&str; 4] = ["all-linear", "all", "ALL", "all_linear"];
 
-/// Further arguments of `LoraConfig`: those that change neither memory nor time, and those that do and are not modelled.
+/// Further arguments of `LoraConfig`: those that change neither memory nor time, and those that do
+/// and are not modelled.
 pub const FURTHER: &[Flag] = &[
     Flag::no_effect(&["task_type", "lora_task_type", "use_rslora", "fan_in_fan_out", "inference_mode", "revision"]),
     Flag::no_effect(&[
@@ -49,7 +51,7 @@ pub const FURTHER: &[Flag] = &[
     Flag::not_modelled(&["ensure_weight_tying"], "A head and an embedding that learn as one are counted as two."),
 ];
 
-/// How a flag of a table is read.
+/// A function that reads a flag of a table.
 type Reads = fn(&mut Reading<'_>, &Given) -> Result<(), String>;
 
 /// Reads the names of layers with adapters.
@@ -58,7 +60,7 @@ pub const TARGETS: Reads = |reading, given| {
     Ok(())
 };
 
-/// Reads whole layers that learn beside adapters.
+/// Reads the names of whole layers that are trained beside adapters.
 pub const SAVED: Reads = |reading, given| {
     saved(reading, given);
     Ok(())
@@ -84,13 +86,13 @@ fn targets(reading: &mut Reading<'_>, given: &Given) {
     }
 }
 
-/// Takes the layers that a tool gives adapters where nothing is said.
+/// Sets the layers that get adapters by a tool's default.
 pub fn default_targets(reading: &mut Reading<'_>, names: &[&str]) {
     let chosen: Vec<FieldId> = names.iter().filter_map(|name| inputs_of(name)).flatten().copied().collect();
     layers::choose(reading, &chosen);
 }
 
-/// The inputs of a layer's name in the models of transformers.
+/// The inputs for a layer's name in transformers' models.
 fn inputs_of(name: &str) -> Option<&'static [FieldId]> {
     use FieldId::{AdaptDown, AdaptKey, AdaptOthers, AdaptOutput, AdaptQuery, AdaptUp, AdaptValue};
     if EVERY.contains(&name) {
@@ -119,7 +121,7 @@ fn saved(reading: &mut Reading<'_>, given: &Given) {
     }
 }
 
-/// The kind of a run's adapters by three questions; the flag that decides stands in the report.
+/// Sets the fine-tuning method from three answers; the report names `flag` as the reason.
 pub fn method(reading: &mut Reading<'_>, adapts: bool, four_bits: bool, dora: bool, flag: &str) {
     let method = match (adapts, four_bits, dora) {
         (false, ..) => "full",
@@ -130,12 +132,14 @@ pub fn method(reading: &mut Reading<'_>, adapts: bool, four_bits: bool, dora: bo
     reading.follows(flag, FieldId::Method, Value::Choice(method), "");
 }
 
-/// The parameters that learn in the scenario that is written: all, unless it is fine-tuned otherwise.
+/// The fine-tuning method of the scenario that is written; `full` unless it is fine-tuned with
+/// another.
 pub fn method_of(writing: &Writing<'_>) -> &'static str {
     if writing.scenario.mode() == Mode::Tune { word(writing.scenario, FieldId::Method) } else { "full" }
 }
 
-/// Says the layers with adapters by that flag, and what learns beside them by the other.
+/// Writes the layers with adapters as the flag `key`, and the whole layers trained beside them as
+/// `saved_key`.
 pub fn say(writing: &mut Writing<'_>, key: &str, saved_key: &str, separator: &str) {
     let value = match layers::names(writing.scenario) {
         Some(names) if !names.is_empty() => Some(names.join(separator)),

@@ -61,7 +61,7 @@ pub const NOT_MODELLED: &[Flag] = &[
     Flag::not_modelled(&["kd_trainer", "teacher_model"], "Models beside the one that learns are not read from here."),
 ];
 
-/// Keys that change no tensor: data, logging, checkpoints, schedules of learning.
+/// Keys that change no tensor: data, logging, checkpoints, learning-rate schedules.
 pub const QUIET: &[Flag] = &[
     Flag::no_effect(&["base_model_config", "tokenizer_config", "tokenizer_type", "tokenizer_use_fast", "tokenizer_legacy"]),
     Flag::no_effect(&["tokenizer_use_mistral_common", "tokenizer_save_jinja_files", "processor_type", "processor_kwargs.*"]),

@@ -1,12 +1,13 @@
-//! A scenario as axolotl's YAML, and the Trainer's optimizers by their names there.
+//! Writes a scenario as axolotl's YAML, and lists the Trainer's optimizers by their names there.
 
 use super::layers;
 use super::{is_on, whole, word};
 use crate::launch::Writing;
 use crate::scenario::{FieldId, Value};
 
-/// The Trainer's optimizers: name, ours, how its step walks over the parameters, whether its states are paged. PyTorch takes all at once on
-/// GPUs where nothing is said; transformers' Adafactor walks one by one.
+/// The Trainer's optimizers: name, the input's word, the implementation of the step, and whether
+/// states are paged. On GPUs PyTorch's default implementation is `foreach`; transformers' Adafactor
+/// loops over the parameters.
 pub const OPTIMIZERS: [(&str, &str, &str, bool); 7] = [
     ("adamw_torch_fused", "adamw", "fused", false),
     ("adamw_torch", "adamw", "foreach", false),
@@ -17,7 +18,7 @@ pub const OPTIMIZERS: [(&str, &str, &str, bool); 7] = [
     ("sgd", "sgd", "foreach", false),
 ];
 
-/// The YAML, with a command around it where there are several GPUs.
+/// The YAML, inside a command where there are several GPUs.
 pub fn write(writing: &mut Writing<'_>) -> String {
     let model = writing.model();
     let scenario = writing.scenario;
@@ -74,7 +75,7 @@ fn batches(writing: &mut Writing<'_>, gpus: u64) {
     }
 }
 
-/// Plugins that put kernels in.
+/// Plugins that install kernels.
 fn kernels(writing: &mut Writing<'_>) {
     let liger = word(writing.scenario, FieldId::Stack) == "liger";
     let cuts = word(writing.scenario, FieldId::Loss) == "cut";
@@ -94,7 +95,7 @@ fn kernels(writing: &mut Writing<'_>) {
     }
 }
 
-/// The kind of adapters, their layers, and that no kernels of axolotl's own stand in for them.
+/// The kind of adapters and their layers, with axolotl's own adapter kernels switched off.
 fn adapter_keys(writing: &mut Writing<'_>) {
     let scenario = writing.scenario;
     let method = word(scenario, FieldId::Method);

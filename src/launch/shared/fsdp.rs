@@ -1,4 +1,4 @@
-//! FSDP as the Trainer is told about it: `fsdp` and `fsdp_config`, which become accelerate's.
+//! The Trainer's settings of FSDP, `fsdp` and `fsdp_config`, which it passes on to accelerate.
 
 use super::super::notation::keys_inside;
 use super::super::report::Way;
@@ -19,7 +19,7 @@ pub fn of_run(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
         return Ok(());
     };
     let mut keys = vec![Given::new("distributed_type", "FSDP", given.place)];
-    // The Trainer takes FSDP2 where no version is said (`_process_fsdp_args`).
+    // The Trainer's default version is FSDP2 (`_process_fsdp_args`).
     keys.push(Given::new("fsdp_config.fsdp_version", 2, given.place));
     for option in given.text().split([' ', ',']).filter(|option| !option.is_empty()) {
         let (key, value) = match option.to_ascii_lowercase().as_str() {
@@ -40,7 +40,7 @@ pub fn of_run(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// The keys of `fsdp_config` in accelerate's words.
+/// The keys of `fsdp_config` under accelerate's names.
 fn settings(reading: &mut Reading<'_>, own: Option<&str>) -> Result<Vec<Given>, LaunchError> {
     let stated = reading.stated(&["fsdp_config"]).filter(|given| says_something(given)).cloned();
     let keys = match (own, stated) {
@@ -65,7 +65,7 @@ fn settings(reading: &mut Reading<'_>, own: Option<&str>) -> Result<Vec<Given>, 
     Ok(renamed.collect())
 }
 
-/// `fsdp_config` of a scenario under FSDP; `None` where it is shared out otherwise.
+/// The `fsdp_config` of a scenario; `None` where it is not sharded by FSDP.
 pub fn config_of(scenario: &crate::scenario::Scenario) -> Option<String> {
     let version = match word(scenario, FieldId::Sharding) {
         "fsdp" => 2,
@@ -81,7 +81,7 @@ pub fn config_of(scenario: &crate::scenario::Scenario) -> Option<String> {
     ))
 }
 
-/// The inputs that [`config_of`] says.
+/// The inputs that [`config_of`] writes.
 pub const SAYS: [FieldId; 6] = [
     FieldId::Sharding,
     FieldId::ReshardAfterForward,

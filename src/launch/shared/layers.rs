@@ -1,10 +1,10 @@
-//! Adapters by the names of the layers that they stand beside.
+//! Names of the layers that adapters are attached to.
 
 use super::is_on;
 use crate::launch::{Given, Reading};
 use crate::scenario::{FieldId, Scenario, Value};
 
-/// The inputs of single layers, with the name that is written.
+/// The inputs of single layers, with the name that is written for each.
 pub const SINGLE: [(FieldId, &str); 7] = [
     (FieldId::AdaptQuery, "q_proj"),
     (FieldId::AdaptKey, "k_proj"),
@@ -27,7 +27,7 @@ pub const ALL: [FieldId; 8] = [
     FieldId::AdaptOthers,
 ];
 
-/// The inputs of a layer by the names that Llama and its like have in every tool; nothing for another name.
+/// The inputs for a layer's name that is usual in Llama-like models; `None` for other names.
 pub fn of_name(name: &str) -> Option<&'static [FieldId]> {
     use FieldId::{AdaptDown, AdaptGate, AdaptKey, AdaptOutput, AdaptQuery, AdaptUp, AdaptValue};
     Some(match name {
@@ -44,7 +44,7 @@ pub fn of_name(name: &str) -> Option<&'static [FieldId]> {
     })
 }
 
-/// The inputs of a layer's name, those of Megatron-Core included.
+/// The inputs for a layer's name, including Megatron-Core's names.
 fn named(name: &str) -> Option<&'static [FieldId]> {
     use FieldId::{AdaptDown, AdaptGate, AdaptKey, AdaptOutput, AdaptQuery, AdaptUp, AdaptValue};
     Some(match name {
@@ -57,15 +57,20 @@ fn named(name: &str) -> Option<&'static [FieldId]> {
     })
 }
 
-/// Puts adapters on those layers and on no others.
+/// Sets adapters on exactly the layers `chosen`.
 pub fn choose(reading: &mut Reading<'_>, chosen: &[FieldId]) {
     for id in ALL {
         reading.scenario.set(id, Value::Flag(chosen.contains(&id)));
     }
 }
 
+<<<<<<< HEAD
 /// Adapters stand beside the layers of these names and no others. Names that no input stands for
 /// are said to be not modelled.
+=======
+/// Sets adapters on exactly the layers with these names. A name without an input is reported as not
+/// modelled.
+>>>>>>> words-c
 pub fn beside(reading: &mut Reading<'_>, given: &Given, names: &[String]) {
     let found: Vec<FieldId> = names.iter().filter_map(|name| named(name)).flatten().copied().collect();
     choose(reading, &found);
@@ -79,7 +84,7 @@ pub fn beside(reading: &mut Reading<'_>, given: &Given, names: &[String]) {
     }
 }
 
-/// The names of the layers beside which adapters stand; nothing where no list of names says it.
+/// The names of the layers with adapters; `None` where no list of names can express them.
 pub fn names(scenario: &Scenario) -> Option<Vec<&'static str>> {
     if ALL.into_iter().all(|id| is_on(scenario, id)) {
         return Some(vec!["all-linear"]);

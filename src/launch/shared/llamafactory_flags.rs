@@ -79,7 +79,7 @@ pub const QUIET: &[Flag] = &[
         "swanlab_lark_secret",
         "print_param_status",
     ]),
-    // The text's form and where it comes from.
+    // The form of the texts and their source.
     Flag::no_effect(&[
         "template",
         "dataset",
@@ -128,7 +128,7 @@ pub const QUIET: &[Flag] = &[
         "init_special_tokens",
         "split_special_tokens",
     ]),
-    // How the model is found, loaded and written.
+    // Finding, loading and saving the model.
     Flag::no_effect(&[
         "adapter_name_or_path",
         "adapter_folder",
@@ -175,7 +175,7 @@ pub const QUIET: &[Flag] = &[
         "model_max_length",
         "block_diag_attn",
     ]),
-    // Serving and generating, which a training run does not do.
+    // Settings of serving and generation, which a training run does not use.
     Flag::no_effect(&[
         "vllm_maxlen",
         "vllm_gpu_util",

@@ -1,11 +1,13 @@
-//! Arguments of Megatron-Core that count together, and how a scenario is said in them.
+//! Megatron-Core's arguments that are interpreted together, and writing a scenario as its
+//! arguments.
 
 use super::megatron_flags::MODULES;
 use super::{count, is_on, says, whole, word};
 use crate::launch::{LaunchError, Reading, Writing};
 use crate::scenario::{FieldId, Value};
 
-/// States Megatron-Core's own defaults: the stack with Transformer Engine, one GPU of each kind, nothing recomputed.
+/// Sets Megatron-Core's own defaults: the stack with Transformer Engine, every parallel degree 1,
+/// no recomputation.
 pub fn begin(reading: &mut Reading<'_>) {
     let choice = Value::Choice;
     reading.scenario.set(FieldId::Stack, choice("megatron"));
@@ -21,8 +23,8 @@ pub fn begin(reading: &mut Reading<'_>) {
     }
 }
 
-/// Reads layout, batches and formats of gradients. `batch` is the tool's own global batch; without one it is that of one micro-batch on every
-/// data-parallel GPU.
+/// Reads layout, batches and formats of gradients. `batch` is the tool's default global batch;
+/// without one, it is one micro-batch on every data-parallel GPU.
 ///
 /// # Errors
 /// [`LaunchError`] for a value that is no whole number.
@@ -48,7 +50,8 @@ pub fn end(reading: &mut Reading<'_>, batch: Option<u64>) -> Result<(), LaunchEr
     Ok(())
 }
 
-/// GPUs that share one model's tokens, and the fewest GPUs that all degrees go into: those of experts are taken from the data-parallel ones.
+/// The GPUs of one model replica, and the fewest GPUs that all degrees divide. Expert ranks are
+/// taken from the data-parallel ranks.
 fn fewest(reading: &Reading<'_>) -> (u64, u64) {
     let scenario = &reading.scenario;
     let product = |ids: &[FieldId]| ids.iter().map(|id| whole(scenario, *id)).fold(1_u64, u64::saturating_mul).max(1);
@@ -66,7 +69,7 @@ fn fewest(reading: &Reading<'_>) -> (u64, u64) {
     (model, all)
 }
 
-/// bf16 gradients add up in fp32 unless the text says otherwise (`validate_args`).
+/// With bf16, gradients accumulate in fp32 unless the text states another format (`validate_args`).
 fn gradients(reading: &mut Reading<'_>) {
     let in_fp32 = match word(&reading.scenario, FieldId::Precision) {
         "bf16" => {
@@ -92,7 +95,7 @@ fn loss(reading: &mut Reading<'_>) {
     reading.read(&given, FieldId::LossFusion, Value::Choice(fused));
 }
 
-/// Embedding and loss as layers: both or neither.
+/// Counting embedding and loss as layers of the pipeline: only both or neither is modelled.
 fn ends_of_the_pipeline(reading: &mut Reading<'_>) {
     let names = ["account-for-embedding-in-pipeline-split", "account-for-loss-in-pipeline-split"];
     let [embedding, loss] = names.map(|name| reading.stated(&[name]).cloned().filter(|given| given.is_on() == Some(true)));
@@ -113,10 +116,10 @@ fn sequence_parallel(reading: &mut Reading<'_>) {
     reading.derive(&given, FieldId::SequenceParallel, Value::Flag(several), how);
 }
 
-/// A switch of the command line, which is said in words that depend on the tool: `--name` or `--no-name`, or `--name true`.
+/// A function that writes a switch the way a tool does: `--name` or `--no-name`, or `--name true`.
 pub type Says = fn(&mut Writing<'_>, &str, bool, &[FieldId]);
 
-/// Writes the arguments that say several inputs together. `switch` says how the tool writes one.
+/// Writes the arguments that depend on several inputs. `switch` writes a switch the tool's way.
 pub fn write(writing: &mut Writing<'_>, switch: Says) {
     let scenario = writing.scenario;
     let all = whole(scenario, FieldId::GlobalBatchSize);

@@ -1,12 +1,14 @@
-//! Arguments of Megatron-Core that Megatron-LM and ms-swift share: layout, recomputation, formats, kernels, experts.
+//! Arguments of Megatron-Core that Megatron-LM and ms-swift share: layout, recomputation, formats,
+//! kernels, experts.
 //!
-//! Read in megatron-core 0.19.2 (`megatron/training/arguments.py`, `TransformerConfig`, `ModelParallelConfig`, `OptimizerConfig`) and
-//! ms-swift 4.6.0 (`megatron/arguments/megatron_args.py`). ms-swift writes `_` for `-`.
+//! Read in megatron-core 0.19.2 (`megatron/training/arguments.py`, `TransformerConfig`,
+//! `ModelParallelConfig`, `OptimizerConfig`) and ms-swift 4.6.0
+//! (`megatron/arguments/megatron_args.py`). ms-swift writes `_` for `-`.
 
 use crate::launch::{Flag, Given, Reading, Takes};
 use crate::scenario::{FieldId, Value};
 
-/// Degrees, batches, and how gradients and optimizer states are shared out.
+/// Parallel degrees, batches, and the sharding of gradients and optimizer states.
 pub const LAYOUT: &[Flag] = &[
     Flag::sets(&["tensor-model-parallel-size"], FieldId::TensorParallel),
     Flag::sets(&["pipeline-model-parallel-size"], FieldId::PipelineParallel),
@@ -108,7 +110,7 @@ pub const NOT_MODELLED: &[Flag] = &[
     Flag::not_modelled_unless(&["empty-unused-memory-level"], &["0"], "The allocator gives memory back between steps."),
 ];
 
-/// Arguments of that kind that stand for themselves.
+/// Arguments of that kind without a value.
 pub const NOT_MODELLED_ALONE: &[Flag] = &[
     Flag::not_modelled(&["optimizer-cpu-offload", "use-precision-aware-optimizer"], "This optimizer is not modelled.").alone(),
     Flag::not_modelled(&["optimizer-cuda-graph", "enable-cuda-graph", "external-cuda-graph"], "CUDA graphs keep memory.").alone(),
@@ -132,7 +134,7 @@ pub const NOT_MODELLED_ALONE: &[Flag] = &[
     Flag::not_modelled(&["use-transformer-engine-op-fuser", "fused-residual-rmsnorm"], "Other kernels keep other tensors.")
         .alone(),
     Flag::not_modelled(&["ddp-reduce-scatter-with-fp32-accumulation"], "Its buffers are not modelled.").alone(),
-    // Written with `--no-` before them: off is what is not modelled.
+    // These are on by default; switching them off, with `--no-`, is not modelled.
     Flag { names: &["bias-swiglu-fusion", "bias-gelu-fusion", "bias-activation-fusion"], ..FUSION },
     Flag { names: &["bias-dropout-fusion"], ..FUSION },
     Flag { names: &["apply-rope-fusion", "masked-softmax-fusion", "persist-layer-norm"], ..NO_FUSION },
@@ -146,7 +148,7 @@ const FUSION: Flag = Flag::by(&[""], |reading, given| {
 })
 .alone();
 
-/// Kernels that change no tensor that lasts.
+/// Fused kernels that change only short-lived tensors.
 const NO_FUSION: Flag = Flag::no_effect(&[""]).alone();
 
 fn stage(reading: &mut Reading<'_>, given: &Given, id: FieldId) -> Result<(), String> {
@@ -187,8 +189,8 @@ fn modules(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     Ok(())
 }
 
-/// The kernel of attention. `auto` is left to Transformer Engine, which takes cuDNN's on Hopper and later
-/// (`dot_product_attention/utils.py`, `get_attention_backend`).
+/// The attention kernel. `auto` leaves the choice to Transformer Engine, which takes cuDNN's on
+/// Hopper and later (`dot_product_attention/utils.py`, `get_attention_backend`).
 fn attention(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     let text = given.text();
     let (kernel, fused) = match text.rsplit('.').next().unwrap_or_default() {

@@ -1,13 +1,14 @@
-//! A model in Megatron-LM's arguments, as sizes by hand.
+//! Reads and writes a model's sizes as Megatron-LM's arguments.
 //!
-//! Read in megatron-core 0.19.2: `megatron/training/arguments.py` (`validate_args`, `core_transformer_config_from_args`).
+//! Read in megatron-core 0.19.2: `megatron/training/arguments.py` (`validate_args`,
+//! `core_transformer_config_from_args`).
 
 use super::{count, says};
 use crate::config::{LayerSet, ModelConfig};
 use crate::launch::{Given, LaunchError, Reading, Writing, model_names};
 use crate::scenario::{FieldId, Scenario, Value};
 
-/// Sizes of a model that the text states in part, with what follows from them.
+/// A model's sizes: those that the text states, and those that follow from them.
 struct Sizes {
     layers: u64,
     hidden: u64,
@@ -15,7 +16,7 @@ struct Sizes {
     inner: u64,
 }
 
-/// Reads the model's sizes. A text without them leaves the present model, and says so.
+/// Reads the model's sizes. A text without them leaves the present model, which a row reports.
 ///
 /// # Errors
 /// [`LaunchError`] for a value that is no whole number.
@@ -45,7 +46,7 @@ pub fn read(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// Starts from the row that a new scenario has, with every size by hand.
+/// Starts from the default scenario's model, with every size set by hand.
 fn begin_by_hand(scenario: &mut Scenario) {
     if let Value::Text(row) = Scenario::default().get(FieldId::Model) {
         scenario.set_model(&row);
@@ -120,13 +121,13 @@ fn positions(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// The vocabulary: a number, GPT-2's, or that of a model whose tokenizer is taken.
+/// The vocabulary: a stated number, GPT-2's, or that of the model whose tokenizer is used.
 fn vocabulary(reading: &mut Reading<'_>, before: &Scenario) -> Result<(), LaunchError> {
-    /// Words of GPT-2's own vocabulary (`vocab.json` of `openai-community/gpt2`).
+    /// The size of GPT-2's vocabulary (`vocab.json` of `openai-community/gpt2`).
     const OF_GPT2: u64 = 50_257;
     let stated = count(reading, &["vocab-size"])?.or(count(reading, &["padded-vocab-size"])?);
     let kind = reading.stated(&["tokenizer-type"]).map(Given::text).unwrap_or_default();
-    // `pretrain_gpt.py` takes GPT-2's where nothing is said (`args_defaults`).
+    // `pretrain_gpt.py` uses GPT-2's tokenizer by default (`args_defaults`).
     let is_gpt2 = kind == "GPT2BPETokenizer" || kind.is_empty();
     let of_model = reading.stated(&["tokenizer-model"]).and_then(|given| model_names::row_called(&given.text()));
     let of_model = of_model.map(|(row, _)| row.config.vocab_size);
@@ -264,7 +265,7 @@ pub fn write(writing: &mut Writing<'_>) {
     }
 }
 
-/// Norms, positions, activation function, biases and ties.
+/// Writes norms, positions, activation function, biases and tied embeddings.
 fn shape(writing: &mut Writing<'_>, model: &ModelConfig) {
     use crate::config::{HiddenAct, MlpKind, Normalization, PositionEmbedding};
     if model.normalization == Normalization::RmsNorm {

@@ -1,7 +1,9 @@
-//! Arguments of Megatron-LM that change no tensor of a training step: data, logging, checkpoints, schedules of learning.
+//! Arguments of Megatron-LM that change no tensor of a training step: data, logging, checkpoints,
+//! learning-rate schedules.
 //!
-//! Read in megatron-core 0.19.2: `megatron/training/arguments.py` and `megatron/training/config/*.py`, and the fields of
-//! `TransformerConfig` and `ModelParallelConfig`, of which arguments are made.
+//! Read in megatron-core 0.19.2: `megatron/training/arguments.py` and
+//! `megatron/training/config/*.py`, and the fields of `TransformerConfig` and
+//! `ModelParallelConfig`, from which Megatron-LM generates arguments.
 
 use crate::launch::{Flag, Takes};
 
@@ -59,7 +61,7 @@ pub const QUIET: &[Flag] = &[
     Flag::no_effect(&["encoder-seq-length"]),
 ];
 
-/// Arguments that stand for themselves.
+/// Arguments without a value.
 pub const ALONE: &[Flag] = &[
     Flag::no_effect(&["log-params-norm", "log-throughput", "log-progress", "log-throughput-to-tensorboard"]).alone(),
     Flag::no_effect(&["log-timers-to-tensorboard", "no-log-loss-scale-to-tensorboard"]).alone(),

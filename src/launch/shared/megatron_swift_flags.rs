@@ -1,4 +1,5 @@
-//! Arguments of ms-swift's Megatron side beyond Megatron-Core's own: those that are not modelled, and those that change no tensor.
+//! Arguments of ms-swift's Megatron side beyond Megatron-Core's own: those that are not modelled,
+//! and those that change no tensor.
 //!
 //! Read in ms-swift 4.6.0: `megatron/arguments/megatron_args.py`, `arguments/base_args/*.py`.
 

@@ -1,4 +1,4 @@
-//! The common ground of several formats: tables of flags, and how servers say the same things.
+//! Code that several formats share: tables of flags, and functions for servers and Trainers.
 
 #![allow(clippy::unnecessary_wraps, reason = "functions of the tables have one type, whether they can fail or not")]
 
@@ -28,7 +28,7 @@ pub mod zero;
 use super::{Given, LaunchError, Reading};
 use crate::scenario::{FieldId, Scenario, Value};
 
-/// The whole number that an input has; 1 where it has none.
+/// An input's whole number; 1 where it has none.
 pub fn whole(scenario: &Scenario, id: FieldId) -> u64 {
     match scenario.get(id) {
         Value::Integer(number) => number,
@@ -44,7 +44,7 @@ pub fn word(scenario: &Scenario, id: FieldId) -> &'static str {
     }
 }
 
-/// True if an input says yes.
+/// True if an input is switched on.
 pub fn is_on(scenario: &Scenario, id: FieldId) -> bool {
     scenario.get(id) == Value::Flag(true)
 }
@@ -58,7 +58,7 @@ pub fn stated_whole(reading: &Reading<'_>, names: &[&str]) -> Result<Option<u64>
     stated.map(Given::whole_or_wrong).transpose()
 }
 
-/// As [`stated_whole`], where a tool takes an empty value, `None` and `null` for its default.
+/// As [`stated_whole`], for tools that read an empty value, `None` and `null` as their default.
 ///
 /// # Errors
 /// [`LaunchError`] where it is no number.
@@ -67,17 +67,17 @@ pub fn count(reading: &Reading<'_>, names: &[&str]) -> Result<Option<u64>, Launc
     if reading.stated(names).is_some_and(says_nothing) { Ok(None) } else { stated_whole(reading, names) }
 }
 
-/// True if the last of these flags says yes.
+/// True if the last of these flags is switched on.
 pub fn says(reading: &Reading<'_>, names: &[&str]) -> bool {
     stated_on(reading, names) == Some(true)
 }
 
-/// True if the last of these flags says yes; `None` where the text does not state it.
+/// True if the last of these flags is on; `None` where the text does not state it.
 pub fn stated_on(reading: &Reading<'_>, names: &[&str]) -> Option<bool> {
     reading.stated(names).and_then(Given::is_on)
 }
 
-/// True if a flag says anything at all: neither nothing nor no.
+/// True if a flag has a value that is neither empty nor a word for no.
 pub fn says_something(given: &Given) -> bool {
     given.is_on() != Some(false) && !given.text().trim().is_empty()
 }

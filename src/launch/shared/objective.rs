@@ -1,12 +1,13 @@
-//! The data that a run learns from: examples, preferences, rewards; the models and the engine beside it.
+//! The objective of a run (examples, preferences or rewards), with the models and the inference
+//! engine that it needs.
 
 use super::super::{Given, Reading};
 use super::{is_on, says_something, stated_on, stated_whole, whole};
 use crate::launch::LaunchError;
 use crate::scenario::{FieldId, Value};
 
-/// Kinds of runs by the names that TRL, ms-swift and LLaMA-Factory give them: the input's word, whether a copy of the model stands beside
-/// it, and a sentence where the kind is not modelled as it is.
+/// Kinds of runs by their names in TRL, ms-swift and LLaMA-Factory: the input's word, whether a
+/// reference copy of the model is loaded, and a sentence where the kind is not modelled exactly.
 const KINDS: &[(&str, &str, bool, &str)] = &[
     ("sft", "sft", false, ""),
     ("pt", "sft", false, ""),
@@ -24,7 +25,7 @@ const KINDS: &[(&str, &str, bool, &str)] = &[
     ("distillation", "sft", false, "Counted as examples: the teacher and the answers that are generated come on top."),
 ];
 
-/// Takes the kind of a run. `given` is the word of the text that says it.
+/// Sets the kind of a run; `given` is the flag or word that states it.
 pub fn take(reading: &mut Reading<'_>, given: &Given, kind: &str) {
     let Some((_, objective, reference, why)) = KINDS.iter().find(|(name, ..)| *name == kind) else {
         return reading.not_modelled(given, "This kind of training is not modelled: it is counted as training on examples.");
@@ -38,8 +39,9 @@ pub fn take(reading: &mut Reading<'_>, given: &Given, kind: &str) {
     }
 }
 
-/// The engine that generates answers, where a run learns from rewards, as TRL and ms-swift are told about it (`use_vllm`, `vllm_mode`), and
-/// lengths of answers. `beta` of 0 needs no copy of the model.
+/// Reads the engine that generates answers for a run with rewards (`use_vllm`, `vllm_mode` of TRL
+/// and ms-swift), and the lengths of answers. With a `beta` of 0 no reference copy of the model is
+/// needed.
 ///
 /// # Errors
 /// [`LaunchError`] where a length is no number.
@@ -74,7 +76,7 @@ pub fn answers(reading: &mut Reading<'_>, default_completion: u64) -> Result<(),
     Ok(())
 }
 
-/// The kind among these by which the scenario's run can be called.
+/// The name of the scenario's kind of run.
 pub fn kind_of(reading: &crate::scenario::Scenario) -> &'static str {
     let reference = is_on(reading, FieldId::Reference);
     match (super::word(reading, FieldId::Objective), reference) {
@@ -87,7 +89,7 @@ pub fn kind_of(reading: &crate::scenario::Scenario) -> &'static str {
     }
 }
 
-/// Sequences of a micro-batch; one where nothing is said.
+/// Sequences of a micro-batch; 1 by default.
 pub fn micro_batch(reading: &Reading<'_>) -> u64 {
     whole(&reading.scenario, FieldId::MicroBatchSize).max(1)
 }

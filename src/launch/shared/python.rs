@@ -1,9 +1,10 @@
-//! Scripts in Python that make a Trainer: the arguments of the calls that decide the run, as one list.
+//! Python scripts that create a Trainer: the arguments of the relevant calls as one list of
+//! settings.
 
 use super::super::notation::Call;
 use super::super::{Given, Stated, Text};
 
-/// Arguments that a loaded model may have and that decide something here.
+/// Arguments of calls that load a model, as far as they are read here.
 const OF_MODELS: [&str; 12] = [
     "model_name",
     "dtype",
@@ -19,11 +20,11 @@ const OF_MODELS: [&str; 12] = [
     "unsloth_tiled_mlp",
 ];
 
-/// Arguments of a Trainer itself that decide something here.
+/// Arguments of the Trainer itself, as far as they are read here.
 const OF_TRAINERS: [&str; 2] = ["max_seq_length", "packing"];
 
-/// Statements of the calls of a script: those of a class of `configs`, of adapters and of quantisation, and of models that are loaded. Nothing
-/// where none of `configs` is called.
+/// The settings of a script's calls: those of a class in `configs`, of adapters, of quantisation,
+/// and of loading models. `None` where no class in `configs` is called.
 pub fn stated(text: &Text<'_>, configs: &[&str]) -> Option<Stated> {
     let calls = text.calls();
     calls.iter().find(|call| configs.contains(&last(call)))?;
@@ -32,7 +33,7 @@ pub fn stated(text: &Text<'_>, configs: &[&str]) -> Option<Stated> {
     let mut seen: Vec<&str> = Vec::new();
     for call in calls {
         let name = last(call);
-        // A script that trains again, later, is the first of its runs.
+        // Of a script that trains several times, the first run is read.
         if seen.contains(&name) && name != "from_pretrained" {
             continue;
         }
@@ -51,8 +52,8 @@ pub fn stated(text: &Text<'_>, configs: &[&str]) -> Option<Stated> {
     Some(Stated::of(given))
 }
 
-/// The model that is trained: the last that is loaded before the first setting of the run, or the first behind it. A script may load
-/// others, to judge what came out.
+/// The trained model: the last one loaded before the run's first setting, or else the first one
+/// after it. A script may load other models, for example to evaluate the result.
 fn trained(calls: &[Call], is_setting: impl Fn(&&Call) -> bool) -> Option<&Call> {
     let settings = calls.iter().position(|call| is_setting(&call)).unwrap_or(calls.len());
     let loads = |call: &&Call| last(call) == "from_pretrained" && is_model(call);
@@ -60,12 +61,12 @@ fn trained(calls: &[Call], is_setting: impl Fn(&&Call) -> bool) -> Option<&Call>
     before.iter().rev().find(loads).or_else(|| behind.iter().find(loads))
 }
 
-/// The last part of what is called.
+/// The last part of a call's dotted name.
 fn last(call: &Call) -> &str {
     call.name.rsplit('.').next().unwrap_or(&call.name)
 }
 
-/// True if a class whose weights are loaded is a model: no tokenizer, no processor, no configuration.
+/// True if the loaded class is a model and not a tokenizer, processor or configuration.
 fn is_model(call: &Call) -> bool {
     let class = call.name.rsplit('.').nth(1).unwrap_or_default();
     class.starts_with("AutoModel")

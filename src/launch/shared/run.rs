@@ -1,4 +1,5 @@
-//! Flags of a Trainer's run that count together: GPUs, batch, number formats, sharding, evaluations.
+//! Flags of a Trainer's run that are interpreted together: GPUs, batch, number formats, sharding,
+//! evaluations.
 
 use super::super::report::Way;
 use super::super::{Format, Given, LaunchError, Reading, Stated};
@@ -8,18 +9,18 @@ use crate::scenario::{FieldId, Value};
 /// The format in which weights are loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
-    /// 16 bits, all of them.
+    /// All weights in 16 bits.
     Short,
-    /// fp32, all of them.
+    /// All weights in fp32.
     Full,
-    /// 16 bits, and those that learn are copied to fp32.
+    /// Weights in 16 bits, with trained ones cast to fp32.
     LearnInFull,
 }
 
-/// Mixed precision: the format that the Trainer casts to as it computes.
+/// Mixed precision: the format that the Trainer's autocast computes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mixed {
-    /// None.
+    /// No autocast.
     No,
     /// bf16.
     Bf16,
@@ -27,10 +28,10 @@ pub enum Mixed {
     Fp16,
 }
 
-/// Who shares the model out.
+/// The library that shards the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shares {
-    /// Nobody: every rank holds all of it.
+    /// None: every rank holds the whole model.
     Nobody,
     /// FSDP.
     Fsdp,
@@ -38,24 +39,24 @@ pub enum Shares {
     Zero,
 }
 
-/// Differences between the tools that hand their arguments to the Trainer.
+/// Defaults in which the tools around the Trainer differ.
 #[derive(Clone, Copy, Debug)]
 pub struct Habits {
-    /// The format of weights where the flags leave it open.
+    /// The format of weights where no flag states it.
     pub weights: fn(&Reading<'_>) -> Weights,
-    /// Mixed precision where neither `bf16` nor `fp16` is said.
+    /// Mixed precision where neither `bf16` nor `fp16` is stated.
     pub mixed: fn(&Reading<'_>) -> Mixed,
-    /// Micro-batches of a step where nothing is said, by micro-batch and GPUs.
+    /// Default number of micro-batches in a step, from the micro-batch and the number of GPUs.
     pub steps: fn(u64, u64) -> u64,
-    /// True if evaluations run where `eval_strategy` is not said.
+    /// True if evaluations run where `eval_strategy` is not stated.
     pub evaluates: fn(&Reading<'_>) -> bool,
-    /// Sequences of an evaluation where nothing is said.
+    /// Default number of sequences in an evaluation's batch.
     pub evaluation_batch: u64,
     /// True if evaluations write logits under Liger, too.
     pub evaluation_logits: bool,
 }
 
-/// The Trainer's own: as transformers 5.24.0 does where a tool has no habits of its own.
+/// The Trainer's own defaults, from transformers 5.24.0.
 pub const TRAINER: Habits = Habits {
     weights: |_| Weights::Short,
     mixed: |_| Mixed::No,
@@ -65,8 +66,9 @@ pub const TRAINER: Habits = Habits {
     evaluation_logits: false,
 };
 
-/// The input's word for number formats, and whether PyTorch casts on the way. Under DeepSpeed 16-bit weights have fp32 copies in the
-/// optimizer and nothing is cast; accelerate makes FSDP's shards fp32 where they learn.
+/// The input's word for the number formats, and whether autocast is on. Under DeepSpeed the
+/// optimizer keeps fp32 copies of 16-bit weights and there is no autocast. Under FSDP, accelerate
+/// casts the shards of trained weights to fp32.
 pub const fn precision(weights: Weights, mixed: Mixed, shares: Shares, full: bool) -> (&'static str, bool) {
     match (shares, mixed, weights) {
         (Shares::Zero, Mixed::Bf16, _) => ("bf16", false),
@@ -81,10 +83,12 @@ pub const fn precision(weights: Weights, mixed: Mixed, shares: Shares, full: boo
     }
 }
 
-/// Reads what the flags say together, once each was read by itself and the kind of adapters is known.
+/// Interprets flags that depend on each other, after each was read by itself and the kind of
+/// adapters is known.
 ///
 /// # Errors
-/// [`LaunchError`] where a value is not one that its flag takes, or a file beside the text is broken.
+/// [`LaunchError`] where a value is not one that its flag takes, or a file beside the text is
+/// broken.
 pub fn settle(reading: &mut Reading<'_>, habits: &Habits, gpus: Option<u64>) -> Result<(), LaunchError> {
     reading.allocator();
     let before = reading.scenario.get(FieldId::Gpus);
@@ -106,7 +110,8 @@ pub fn settle(reading: &mut Reading<'_>, habits: &Habits, gpus: Option<u64>) -> 
     evaluation(reading, habits)
 }
 
-/// A vision tower that does not learn unless that flag says so; a model without one has none to freeze.
+/// Freezes a vision tower unless `flag` is stated, by the tool's default. A model without a tower
+/// has nothing to freeze.
 pub fn frozen_tower(reading: &mut Reading<'_>, flag: &str) {
     let counts = reading.scenario.counting_fields().any(|field| field.id == FieldId::FrozenTower);
     if counts && reading.stated(&[flag]).is_none() {
@@ -114,7 +119,7 @@ pub fn frozen_tower(reading: &mut Reading<'_>, flag: &str) {
     }
 }
 
-/// The file or the flags of `accelerate launch`. Returns whether there are any.
+/// Reads the file or the flags of `accelerate launch`. Returns whether there are any.
 fn accelerate(reading: &mut Reading<'_>) -> Result<bool, LaunchError> {
     const ITS_OWN: [&str; 6] = ["use_deepspeed", "use_fsdp", "zero_stage", "mixed_precision", "num_processes", "fsdp_version"];
     let mut is_read = false;
@@ -140,7 +145,7 @@ fn mixed_of(precision: &str) -> Mixed {
     }
 }
 
-/// The global batch: micro-batch, steps that add up, ranks.
+/// The global batch: micro-batch × gradient accumulation × data-parallel ranks.
 fn batch(reading: &mut Reading<'_>, habits: &Habits) -> Result<(), LaunchError> {
     let (micro, gpus) = (super::objective::micro_batch(reading), whole(&reading.scenario, FieldId::Gpus));
     let stated = reading.stated(&["gradient_accumulation_steps"]).cloned();
@@ -159,7 +164,7 @@ fn batch(reading: &mut Reading<'_>, habits: &Habits) -> Result<(), LaunchError> 
     Ok(())
 }
 
-/// Number formats, from how weights are loaded, what is cast to, and who shares the model out.
+/// Number formats, from the loaded weights, mixed precision and the sharding library.
 fn formats(reading: &mut Reading<'_>, habits: &Habits, under_zero: bool, hint: Mixed) {
     let sharding = word(&reading.scenario, FieldId::Sharding);
     let shares = match sharding {
@@ -201,7 +206,7 @@ fn formats(reading: &mut Reading<'_>, habits: &Habits, under_zero: bool, hint: M
     }
     reading.scenario.set(FieldId::Autocast, Value::Flag(casts));
     if shares == Shares::Fsdp {
-        // accelerate's `MixedPrecision` reduces in the format that it computes in.
+        // accelerate's `MixedPrecision` reduces gradients in the format that it computes in.
         reading.scenario.set(FieldId::ReduceInFp32, Value::Flag(mixed == Mixed::No));
     }
 }

@@ -1,13 +1,14 @@
-//! Common ground of servers: degrees, lengths, and the format of their weights.
+//! Code that formats of servers share: parallel degrees, lengths, and the format of weights.
 
 use super::{weights, whole};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Way, Writing};
 use crate::scenario::{FieldId, Mode, Scenario, Value, parse};
 
-/// The shortest beginning of a flag that stands for it.
+/// The shortest abbreviation of a flag that is expanded to its full name.
 const SHORTEST: usize = 5;
 
-/// Flags by their whole names: Python's `argparse` takes the beginning of a name where only one flag has it.
+/// Expands abbreviated flags: Python's `argparse` accepts the beginning of a name where only one
+/// flag begins so.
 pub fn in_full(mut stated: Stated, tables: &[&'static [Flag]]) -> Stated {
     let flags = || tables.iter().copied().flatten();
     for given in stated.given.iter_mut().filter(|given| given.key.len() >= SHORTEST) {
@@ -23,7 +24,8 @@ pub fn in_full(mut stated: Stated, tables: &[&'static [Flag]]) -> Stated {
     stated
 }
 
-/// The first of those flags that is stated, as a whole number; a variable that nobody sets counts as not stated.
+/// The last stated flag with one of these names, as a whole number; an unknown variable counts as
+/// not stated.
 ///
 /// # Errors
 /// [`LaunchError`] where its value is none.
@@ -31,18 +33,18 @@ pub fn stated_whole(reading: &Reading<'_>, names: &[&str]) -> Result<Option<u64>
     reading.stated(names).filter(|given| !given.is_unknown()).map(Given::whole_or_wrong).transpose()
 }
 
-/// Begins a server: its rule, and degrees of 1.
+/// Begins a server's scenario, with its engine and parallel degrees of 1.
 pub fn begin(reading: &mut Reading<'_>, engine: &'static str, tensor: &str, pipeline: &str) {
     reading.scenario.set(FieldId::Mode, Value::choice(Mode::Serve));
     reading.scenario.set(FieldId::Server, Value::Choice(engine));
     reading.scenario.set(FieldId::Gpus, Value::Integer(1));
     reading.default(tensor, FieldId::TensorParallel, Value::Integer(1));
     reading.default(pipeline, FieldId::PipelineParallel, Value::Integer(1));
-    // A server starts where one request of the whole length fits, and lets those wait that find no room.
+    // A server starts if one request of the full length fits; requests without room wait.
     reading.scenario.set(FieldId::ConcurrentSequences, Value::Integer(1));
 }
 
-/// One request counts where no number is stated, because servers let those wait that find no room.
+/// Counts one request where no number is stated, because requests without room wait.
 pub fn one_request(reading: &mut Reading<'_>, flag: &str, names: &[&str]) {
     if reading.stated(names).is_none_or(Given::is_unknown) {
         let why = "It starts where one of the whole length fits, and lets those wait that find no room.";
@@ -50,20 +52,20 @@ pub fn one_request(reading: &mut Reading<'_>, flag: &str, names: &[&str]) {
     }
 }
 
-/// GPUs are tensor × pipeline ranks, for each replica.
+/// Sets the number of GPUs: tensor × pipeline ranks × replicas.
 pub fn gpus(reading: &mut Reading<'_>, replicas: u64) {
     let each = whole(&reading.scenario, FieldId::TensorParallel);
     let gpus = each.saturating_mul(whole(&reading.scenario, FieldId::PipelineParallel)).saturating_mul(replicas.max(1));
     reading.follows("GPUs", FieldId::Gpus, Value::Integer(gpus), "Tensor × pipeline × data parallel.");
 }
 
-/// Replicas that a scenario has.
+/// The number of replicas of a scenario.
 pub fn replicas(scenario: &Scenario) -> u64 {
     let each = whole(scenario, FieldId::TensorParallel).saturating_mul(whole(scenario, FieldId::PipelineParallel));
     whole(scenario, FieldId::Gpus) / each.max(1)
 }
 
-/// The context is the longest sequence of the model, where the text states none.
+/// Sets the context to the model's longest sequence where the text states none.
 pub fn longest_context(reading: &mut Reading<'_>, flag: &str, names: &[&str]) {
     let given = reading.stated(names).filter(|given| !given.is_unknown());
     if given.is_some_and(|given| !matches!(given.text().as_str(), "0" | "-1" | "auto")) {
@@ -76,7 +78,7 @@ pub fn longest_context(reading: &mut Reading<'_>, flag: &str, names: &[&str]) {
     }
 }
 
-/// Takes the weights' format that the model's name tells, or that it is published in.
+/// Sets the weights' format that the model's name states, or that the model is published in.
 pub fn weights_of_model(reading: &mut Reading<'_>, given: Option<&Given>) {
     let told = given.filter(|given| !given.is_unknown()).and_then(|given| weights::of_name(&given.text()));
     match (told, given) {
@@ -94,7 +96,7 @@ pub fn weights_of_model(reading: &mut Reading<'_>, given: Option<&Given>) {
     }
 }
 
-/// Sets the weights' format to one of our words.
+/// Sets the weights' format to one of the input's words.
 pub fn set_weights(reading: &mut Reading<'_>, given: &Given, word: &str, why: &str) {
     let given = given.clone();
     match parse(FieldId::WeightDType, word) {
@@ -103,7 +105,7 @@ pub fn set_weights(reading: &mut Reading<'_>, given: &Given, word: &str, why: &s
     }
 }
 
-/// Memory of the scenario's accelerator, GiB; 0 where it is not known.
+/// Memory of the scenario's accelerator in GiB; 0 where it is unknown.
 pub fn gibibytes(scenario: &Scenario) -> f64 {
     match scenario.get(FieldId::AcceleratorMemory) {
         Value::Decimal(memory) => memory,
@@ -111,17 +113,17 @@ pub fn gibibytes(scenario: &Scenario) -> f64 {
     }
 }
 
-/// Mebibytes of it.
+/// Memory of the scenario's accelerator in MiB; 0 where it is unknown.
 pub fn mebibytes(scenario: &Scenario) -> f64 {
     gibibytes(scenario) * 1024.0
 }
 
-/// True if the scenario's accelerator is one whose row begins so.
+/// True if the id of the scenario's accelerator begins with `start`.
 pub fn is_accelerator(scenario: &Scenario, start: &str) -> bool {
     scenario.accelerator().is_some_and(|row| row.id.starts_with(start))
 }
 
-/// Says the number of replicas, if there are several.
+/// Writes the number of replicas, if there are several.
 pub fn say_replicas(writing: &mut Writing<'_>, key: &str) {
     let replicas = replicas(writing.scenario);
     if replicas > 1 {
@@ -130,14 +132,14 @@ pub fn say_replicas(writing: &mut Writing<'_>, key: &str) {
     writing.is_said(&[FieldId::Server, FieldId::Gpus]);
 }
 
-/// Says a whole number.
+/// Writes a whole number.
 pub fn say_whole(writing: &mut Writing<'_>, key: &str, id: FieldId) {
     let number = whole(writing.scenario, id);
     writing.say(key, Some(number.to_string()), &[id]);
 }
 
-/// The words of a server for the format of the weights, where it is not the model's own. A model that is published in few bits has its format
-/// in its files, which no flag changes.
+/// A server's flag and value for the format of the weights, where it is not the model's own. A
+/// model that is published in few bits has its format in its files, which no flag changes.
 pub fn other_weights(
     writing: &mut Writing<'_>,
     words: fn(&str) -> Option<(&'static str, &'static str)>,
@@ -151,7 +153,7 @@ pub fn other_weights(
     words(format).filter(|_| row.is_none_or(|row| weights::as_published(row).is_none()))
 }
 
-/// Ranks hold whole experts where there are as many expert ranks as tensor ranks.
+/// Sets whole experts on each rank where there are as many expert ranks as tensor ranks.
 ///
 /// # Errors
 /// [`LaunchError`] where the flag's value is no whole number.

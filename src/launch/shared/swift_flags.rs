@@ -1,10 +1,11 @@
-//! Arguments of ms-swift's Transformers side beside those that set an input here.
+//! Arguments of ms-swift's Transformers side that set no input.
 //!
-//! Read in ms-swift 4.6.0 (`arguments/`, `trainers/arguments.py`, `rlhf_trainers/args_mixin.py`), with names of versions 2 and 3.
+//! Read in ms-swift 4.6.0 (`arguments/`, `trainers/arguments.py`, `rlhf_trainers/args_mixin.py`),
+//! with names of versions 2 and 3.
 
 use super::super::{Flag, Takes};
 
-/// Their effect, where they change memory or time.
+/// Arguments that change memory or time, and those without an effect.
 pub const FURTHER: &[Flag] = &[
     Flag::not_modelled_unless(
         &["sequence_parallel_size"],
@@ -77,7 +78,7 @@ pub const FURTHER: &[Flag] = &[
     .taking(Takes::Many),
     Flag::not_modelled(&["galore_quantization", "tuner_backend_unsloth"], "It is not modelled."),
     Flag::not_modelled_unless(&["tuner_backend"], &["peft"], "Unsloth's kernels are not modelled."),
-    // Numbers of tuners that are said to be not modelled by `tuner_type`.
+    // Settings of tuners that are not modelled; `tuner_type` reports them.
     Flag::no_effect(&["fourier_n_frequency", "fourier_scaling", "boft_block_size", "boft_block_num", "boft_n_butterfly_factor"]),
     Flag::no_effect(&["boft_dropout", "vera_rank", "vera_projection_prng_key", "vera_dropout", "vera_d_initial", "adapter_act"]),
     Flag::no_effect(&[
@@ -102,7 +103,7 @@ pub const FURTHER: &[Flag] = &[
     Flag::no_effect(&["galore_with_embedding", "galore_proj_quant", "galore_proj_bits", "galore_proj_group_size"]),
     Flag::no_effect(&["galore_cos_threshold", "galore_gamma_proj", "galore_queue_size", "lisa_step_interval", "hqq_axis"]),
     Flag::no_effect(&["bnb_4bit_compute_dtype", "bnb_4bit_quant_storage", "use_swift_lora", "aligner_lr", "vit_lr"]),
-    // Data and the form of texts; `padding_free` and how texts are packed leave lengths as they are.
+    // Data and the form of texts. `padding_free` and the way of packing leave lengths unchanged.
     Flag::no_effect(&["dataset", "val_dataset", "cached_dataset", "cached_val_dataset", "custom_dataset_info"])
         .taking(Takes::Many),
     Flag::no_effect(&[
@@ -160,7 +161,7 @@ pub const FURTHER: &[Flag] = &[
         "custom_train_dataset_path",
         "check_dataset_strategy",
     ]),
-    // How the model is found.
+    // Finding the model.
     Flag::no_effect(&[
         "model_type",
         "model_revision",
@@ -230,7 +231,7 @@ pub const FURTHER: &[Flag] = &[
         "swanlab_smtp_server",
     ]),
     Flag::no_effect(&["swanlab_smtp_port", "swanlab_email_language", "swanlab_mode", "use_ray", "ray_exp_name", "device_groups"]),
-    // How answers are drawn, and weights of the loss.
+    // Sampling of answers, and weights of the loss.
     Flag::no_effect(&["max_new_tokens", "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "num_beams", "stream"]),
     Flag::no_effect(&[
         "stop_words",
@@ -304,7 +305,7 @@ pub const FURTHER: &[Flag] = &[
         "steps_per_generation",
     ]),
     Flag::no_effect(&["async_generate", "ds3_gather_for_generation", "enable_flattened_weight_sync", "wandb_log_unique_prompts"]),
-    // The engine's own settings beside its share of the memory.
+    // Settings of the inference engine other than its share of the memory.
     Flag::no_effect(&[
         "vllm_enable_expert_parallel",
         "vllm_max_num_seqs",

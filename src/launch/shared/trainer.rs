@@ -1,12 +1,14 @@
-//! The arguments of Hugging Face's Trainer, which TRL, ms-swift, LLaMA-Factory and others hand on.
+//! The arguments of Hugging Face's Trainer, which TRL, ms-swift, LLaMA-Factory and others pass on.
 //!
-//! Read in transformers 5.24.0 (`training_args.py`, `training_args_seq2seq.py`), with names that earlier versions had.
+//! Read in transformers 5.24.0 (`training_args.py`, `training_args_seq2seq.py`), with names that
+//! earlier versions had.
 
 use super::super::{Effect, Flag, Given, Reading, Takes};
 use crate::scenario::{FieldId, Value};
 
-/// Optimizers by their names in `optim`: the input's word, that of its step, whether states live in pages, and a sentence where the two are
-/// not quite the same. The first of several for one of ours is written.
+/// Optimizers by their names in `optim`: the input's word, the implementation of the step, whether
+/// states are paged, and a sentence where the two differ a little. Where several names mean one of
+/// the input's words, the first is written.
 const OPTIMIZERS: &[(&str, &str, &str, bool, &str)] = &[
     ("adamw_torch_fused", "adamw", "fused", false, ""),
     ("adamw_torch", "adamw", "foreach", false, ""),
@@ -21,7 +23,8 @@ const OPTIMIZERS: &[(&str, &str, &str, bool, &str)] = &[
     ("sgd", "sgd", "foreach", false, ""),
 ];
 
-/// Kernels of attention in transformers' words (`attn_implementation`), and ours. PyTorch's own takes its flash kernel in 16 bits.
+/// Attention kernels in transformers' words (`attn_implementation`), with the input's. PyTorch's
+/// own attention runs its flash kernel in 16 bits.
 pub const ATTENTION: &[(&str, &str)] = &[
     ("flash_attention_2", "flash"),
     ("flash_attention_3", "flash"),
@@ -88,7 +91,7 @@ pub const TRAINER: &[Flag] = &[
         &["false", "null"],
         "Another way to carry models out.",
     ),
-    // Steps and rates of learning.
+    // Numbers of steps, and learning rates.
     quiet(&[
         "num_train_epochs",
         "max_steps",
@@ -99,12 +102,12 @@ pub const TRAINER: &[Flag] = &[
     ]),
     quiet(&["warmup_steps", "warmup_ratio", "weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon", "max_grad_norm"]),
     quiet(&["optim_args", "average_tokens_across_devices", "fp16_opt_level", "half_precision_backend", "fp16_backend"]),
-    // How a block is recomputed: reentrant or not, whole blocks either way.
+    // Reentrant or other recomputation; both recompute whole blocks.
     quiet(&["gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs.*"]),
     quiet(&["activation_checkpointing_kwargs", "activation_checkpointing_kwargs.*"]),
-    // The compiler's own settings, beside `torch_compile`.
+    // Settings of the compiler other than `torch_compile`.
     quiet(&["torch_compile_backend", "torch_compile_mode"]),
-    // Logs and what is reported where.
+    // Logging and reporting.
     quiet(&[
         "logging_strategy",
         "logging_steps",
@@ -124,7 +127,7 @@ pub const TRAINER: &[Flag] = &[
         "debug",
         "skip_memory_metrics",
     ]),
-    // When evaluations run, and on what.
+    // Times and data of evaluations.
     quiet(&[
         "eval_steps",
         "eval_delay",
@@ -142,7 +145,7 @@ pub const TRAINER: &[Flag] = &[
         "generation_config",
         "include_inputs_for_metrics",
     ]),
-    // Times of saving: a checkpoint is written after the step.
+    // Saving: a checkpoint is written after the step, so it does not add to the step's peak.
     quiet(&["output_dir", "overwrite_output_dir", "save_strategy", "save_steps", "save_total_limit", "save_only_model"]),
     quiet(&["save_on_each_node", "save_safetensors", "enable_jit_checkpoint", "resume_from_checkpoint", "ignore_data_skip"]),
     quiet(&["restore_callback_states_from_checkpoint", "push_to_hub", "hub_token", "hub_private_repo", "hub_model_id"]),
@@ -159,7 +162,7 @@ pub const TRAINER: &[Flag] = &[
     // Loading of data happens on the host.
     quiet(&["dataloader_drop_last", "dataloader_num_workers", "dataloader_pin_memory", "dataloader_persistent_workers"]),
     quiet(&["dataloader_prefetch_factor", "dataloader_multiprocessing_context", "dataloader_in_order", "remove_unused_columns"]),
-    // How processes find each other.
+    // Communication among processes.
     quiet(&["ddp_broadcast_buffers", "ddp_static_graph", "ddp_backend", "ddp_timeout", "local_rank", "accelerator_config"]),
     quiet(&["accelerator_config.*", "dispatch_batches", "split_batches", "ray_scope", "tpu_num_cores", "past_index"]),
 ];
@@ -169,7 +172,7 @@ const fn quiet(names: &'static [&'static str]) -> Flag {
     Flag { names, takes: Takes::Optional, effect: Effect::NoEffect }
 }
 
-/// States the Trainer's own defaults.
+/// Sets the Trainer's own defaults.
 pub fn begin(reading: &mut Reading<'_>) {
     reading.scenario.set(FieldId::Mode, Value::Choice("tune"));
     reading.default("optim", FieldId::Optimizer, Value::Choice("adamw"));
@@ -195,7 +198,8 @@ fn optim(reading: &mut Reading<'_>, given: &Given) {
     reading.scenario.set(FieldId::PagedOptimizer, Value::Flag(*paged));
 }
 
-/// The Trainer's name for an optimizer with its step; `None` where it has none.
+/// The Trainer's name for an optimizer with that implementation of its step; `None` where it has
+/// none.
 pub fn optim_of(optimizer: &str, step: &str, is_paged: bool) -> Option<&'static str> {
     let is =
         |(_, own, steps, paged, _): &&(&str, &str, &str, bool, &str)| *own == optimizer && *steps == step && *paged == is_paged;
@@ -211,7 +215,7 @@ fn checkpointing(reading: &mut Reading<'_>, given: &Given) -> Result<(), String>
     Ok(())
 }
 
-/// Reads a switch that puts Liger's kernels in.
+/// Reads a switch that enables Liger's kernels.
 ///
 /// # Errors
 /// The rest of a sentence where it is neither yes nor no.
@@ -221,7 +225,7 @@ pub fn liger(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     Ok(())
 }
 
-/// The number formats of `dtype` and `torch_dtype`, without the name of the library before them.
+/// The number format of `dtype` or `torch_dtype`, without the prefix `torch.`.
 pub fn dtype(given: &Given) -> String {
     given.text().trim().trim_start_matches("torch.").to_owned()
 }

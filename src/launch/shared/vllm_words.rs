@@ -1,11 +1,12 @@
-//! Arguments of vLLM that are inputs here, as version 0.33.0's `vllm/engine/arg_utils.py` has them, and its words for formats of weights, which
-//! other servers share.
+//! Arguments of vLLM that set an input, from version 0.33.0's `vllm/engine/arg_utils.py`, and its
+//! words for formats of weights, which other servers share.
 
 use super::serving::set_weights;
 use crate::launch::{Flag, Given, Reading};
 use crate::scenario::{FieldId, Value};
 
-/// Number formats of the cache (`CacheDType` of `vllm/config/cache.py`) and ours; formats with scales of their own are not modelled.
+/// Number formats of the cache (`CacheDType` of `vllm/config/cache.py`), with the input's words;
+/// formats with scales of their own are not modelled.
 const CACHE: &[(&str, &str)] = &[
     ("auto", "bf16"),
     ("bfloat16", "bf16"),
@@ -16,7 +17,7 @@ const CACHE: &[(&str, &str)] = &[
     ("fp8_inc", "fp8"),
 ];
 
-/// Arguments that are inputs here.
+/// Arguments that set an input.
 pub const INPUTS: &[Flag] = &[
     Flag::by(&["model", "model-tag"], model),
     Flag::by(&[""], model),
@@ -41,7 +42,7 @@ fn model(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     Ok(())
 }
 
-/// A length, or the longest that finds room.
+/// Reads the context length, where `auto` means the longest that fits.
 fn context(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     if matches!(given.text().as_str(), "auto" | "-1") {
         reading.not_modelled(given, "vLLM takes the longest context that finds room, at most the model's.");
@@ -66,7 +67,7 @@ fn length(reading: &mut Reading<'_>, given: &Given, field: FieldId) -> Result<()
     Ok(())
 }
 
-/// Without graphs nothing is kept for them.
+/// Without CUDA graphs, no memory is reserved for them.
 fn eager(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     if given.is_on() == Some(true) {
         reading.derive(given, FieldId::CudaGraphs, Value::Decimal(0.0), "Nothing is captured.");
@@ -74,7 +75,8 @@ fn eager(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     Ok(())
 }
 
-/// `{"max_pixels": …, "min_pixels": …}`, as the processors of the Qwen-VL family take them; other keys are not modelled.
+/// `{"max_pixels": …, "min_pixels": …}`, as the processors of the Qwen-VL family take them; other
+/// keys are not modelled.
 fn pixels(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     let object = match &given.value {
         serde_json::Value::Object(object) => object.clone(),
@@ -96,8 +98,9 @@ fn pixels(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     Ok(())
 }
 
-/// Methods of `--quantization` and our formats, as `vllm/model_executor/layers/quantization` stores weights; `bitsandbytes` as versions up
-/// to 0.2x had it, NF4 without quantised scales.
+/// Methods of `--quantization` with the input's formats, by how
+/// `vllm/model_executor/layers/quantization` stores weights. `bitsandbytes` is that of versions up
+/// to 0.2x: NF4 without quantised scales.
 const METHODS: &[(&str, &str)] = &[
     ("fp8", "fp8-tensor"),
     ("fp8_per_tensor", "fp8-tensor"),
@@ -117,17 +120,17 @@ const METHODS: &[(&str, &str)] = &[
     ("mxfp4", "mxfp4"),
     ("gpt_oss_mxfp4", "mxfp4"),
     ("bitsandbytes", "nf4"),
-    // SGLang's own words.
+    // Words that only SGLang has.
     ("w8a8_fp8", "fp8-column"),
     ("w8a8_int8", "w8a8"),
     ("modelopt_fp8", "fp8-tensor"),
     ("petit_nvfp4", "nvfp4"),
 ];
 
-/// Methods that leave it to the model's files how weights are stored.
+/// Methods that take the storage format from the model's files.
 const OF_THE_FILES: [&str; 4] = ["compressed-tensors", "quark", "none", "auto"];
 
-/// Formats of the weights by `--quantization`, `--dtype` and the model's name.
+/// Reads the weights' format from `--quantization`, `--dtype` and the model's name.
 pub fn weights(reading: &mut Reading<'_>, name: Option<&Given>) {
     super::serving::weights_of_model(reading, name);
     let before = reading.scenario.get(FieldId::WeightDType);
@@ -136,7 +139,8 @@ pub fn weights(reading: &mut Reading<'_>, name: Option<&Given>) {
         let text = given.text().to_ascii_lowercase();
         let ours = METHODS.iter().find(|(theirs, _)| *theirs == text).map(|(_, ours)| *ours);
         match ours {
-            // The files say it more exactly: a checkpoint in FP8 keeps its own scales.
+            // The model's files are more exact than the flag: a checkpoint in FP8 keeps its own
+            // kind of scales.
             Some(ours) if is_fp8(&before) && ours.starts_with("fp8") => {
                 reading.tell(&given, crate::launch::Way::Read, "The model's files are in FP8.".to_owned());
             }
@@ -154,7 +158,7 @@ fn is_fp8(value: &Value) -> bool {
     matches!(value, Value::Choice(word) if word.starts_with("fp8-"))
 }
 
-/// `--dtype` is the format of weights that nothing quantises, and of activations.
+/// Reads `--dtype`, the format of activations and of weights that are not quantised.
 fn dtype(reading: &mut Reading<'_>) {
     let Some(given) = reading.stated(&["dtype"]).filter(|given| !given.is_unknown()).cloned() else { return };
     let plain = matches!(reading.scenario.get(FieldId::WeightDType), Value::Choice("bf16" | "fp16" | "fp32"));
@@ -169,7 +173,8 @@ fn dtype(reading: &mut Reading<'_>) {
     }
 }
 
-/// The words for a format of weights: `--quantization` or `--dtype`, and the value; nothing where the model's files alone say it.
+/// The flag (`--quantization` or `--dtype`) and value for a format of weights; `None` where only
+/// the model's files can state it.
 pub fn words_for(format: &str) -> Option<(&'static str, &'static str)> {
     match format {
         "bf16" => Some(("dtype", "bfloat16")),

@@ -1,15 +1,17 @@
-//! Formats of weights as the names of repositories and files say them.
+//! Formats of weights in the names of repositories and files.
 
 use crate::catalog::{self, ModelRow};
 use crate::scenario::{FieldId, parse};
 use crate::units::WeightFormat;
 
-/// A format by our word for it, and a sentence about how it was told.
+/// A format by the input's word, and a sentence about how it was found.
 pub type Told = (&'static str, &'static str);
 
-/// Parts of names that tell a format, by whom the repository is; the first that fits counts. Publishers keep scales in other ways:
-/// `quantization_config` of the files of Qwen, DeepSeek, Moonshot, `MiniMax` and Xiaomi says `weight_block_size: [128, 128]`, those of Red
-/// Hat's FP8-dynamic `strategy: channel`, NVIDIA's and AMD's FP8 one scale per tensor.
+/// Parts of names that state a format: the repository's owner (empty for any), the part, and the
+/// format; the first match counts. Publishers store scales differently: `quantization_config` of
+/// the files of Qwen, DeepSeek, Moonshot, `MiniMax` and Xiaomi says `weight_block_size: [128,
+/// 128]`, those of Red Hat's FP8-dynamic `strategy: channel`, NVIDIA's and AMD's FP8 one scale per
+/// tensor.
 const PARTS: &[(&str, &str, Told)] = &[
     ("", "nvfp4", ("nvfp4", "The name says NVFP4.")),
     ("", "mxfp4", ("mxfp4", "The name says MXFP4.")),
@@ -29,13 +31,15 @@ const PARTS: &[(&str, &str, Told)] = &[
     ("", "fp8", ("fp8-block", "The name says FP8; a scale per 128 × 128 is assumed.")),
 ];
 
-/// Parts of names that tell a format which is not modelled, whatever else the name says.
+/// Parts of names that state a format which is not modelled, even where another part states one
+/// that is.
 const NEVER_MODELLED: [&str; 5] = ["gptq-int8", "gptq-8bit", "gptq-3bit", "awq-8bit", "w8a16"];
 
-/// Parts of names that tell a format which is not modelled, where nothing else in the name is.
+/// Parts of names that state a format which is not modelled, unless another part states one that
+/// is.
 const NOT_MODELLED: [&str; 6] = ["int8", "int4", "8bit", "4bit", "3bit", "autoround"];
 
-/// The format that a repository's name tells; an error where it tells one that is not modelled.
+/// The format that a repository's name states; an error where that format is not modelled.
 pub fn of_name(name: &str) -> Option<Result<Told, &'static str>> {
     let name = name.trim().to_ascii_lowercase();
     let last = name.rsplit('/').next().unwrap_or(&name);
@@ -50,8 +54,8 @@ pub fn of_name(name: &str) -> Option<Result<Told, &'static str>> {
     Some(Err(other))
 }
 
-/// The format that the model is published in, where the catalog has its published file as a row of its own beside it, which no repository's
-/// name finds.
+/// The format that the model is published in, where the catalog has the published file as a
+/// separate row, which a repository's name does not find.
 pub fn as_published(row: &ModelRow) -> Option<WeightFormat> {
     row.weights.or_else(|| {
         let beside = ["-fp8", "-mxfp4"].iter().find_map(|ending| catalog::model(&format!("{}{ending}", row.id)))?;
@@ -59,17 +63,18 @@ pub fn as_published(row: &ModelRow) -> Option<WeightFormat> {
     })
 }
 
-/// A GGUF file's model and the format that its name tells.
+/// The model and the format that a GGUF file's name states.
 pub struct GgufName {
     /// The model's name.
     pub model: String,
-    /// Our word for the format.
+    /// The input's word for the format.
     pub format: Option<String>,
-    /// Its own word, where ours is one for another mix of types.
+    /// The name's own word for the mix of types, where `format` is only the nearest mix.
     pub other: Option<String>,
 }
 
-/// Mixes that are no row here, each with the nearest that is (`llama-quantize`'s names and Unsloth's dynamic ones).
+/// Mixes of types that the inputs do not have, each with the nearest one that they have
+/// (`llama-quantize`'s names and Unsloth's dynamic ones).
 const OTHER_MIXES: [(&str, &str); 14] = [
     ("q8_k_xl", "q8-0"),
     ("q6_k_xl", "q6-k"),
@@ -87,7 +92,8 @@ const OTHER_MIXES: [(&str, &str); 14] = [
     ("iq1_m", "iq1-m"),
 ];
 
-/// Words of `llama-quantize` that are spelled otherwise here: a type without a size is its middle one.
+/// Words of `llama-quantize` that the inputs spell differently: a type without a size is its medium
+/// one.
 const SPELLED: [(&str, &str); 8] = [
     ("f16", "gguf-16"),
     ("fp16", "gguf-16"),
@@ -100,7 +106,8 @@ const SPELLED: [(&str, &str); 8] = [
 ];
 
 impl GgufName {
-    /// Reads a file's or repository's name: `Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf`, `ggml-org/gemma-3-4b-it-GGUF:Q8_0`.
+    /// Reads a file's or repository's name: `Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf`,
+    /// `ggml-org/gemma-3-4b-it-GGUF:Q8_0`.
     pub fn of(name: &str) -> Self {
         let name = name.trim().rsplit('\\').next().unwrap_or(name);
         let (name, tag) = name.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')).map_or((name, None), |(a, b)| (a, Some(b)));
@@ -114,7 +121,8 @@ impl GgufName {
         Self { model: model.to_owned(), format, other }
     }
 
-    /// Our word for one of llama.cpp's, and that word where ours is another mix.
+    /// The input's word for one of llama.cpp's, and llama.cpp's word where the input's is another
+    /// mix.
     fn word(theirs: &str) -> Option<(Option<String>, Option<String>)> {
         let lower = theirs.to_ascii_lowercase();
         let spelled = SPELLED.iter().find(|(word, _)| *word == lower).map(|(_, ours)| (*ours).to_owned());
@@ -129,7 +137,7 @@ impl GgufName {
     }
 }
 
-/// A name without an ending, in any case.
+/// A name without an ending, which may be in upper or lower case.
 fn without_ending<'a>(name: &'a str, ending: &str) -> &'a str {
     let at = name.len().checked_sub(ending.len());
     let cut = at.and_then(|at| Some((name.get(..at)?, name.get(at..)?)));

@@ -1,4 +1,4 @@
-//! A scenario as the flags of a Trainer's run, for the tools that hand them on.
+//! Writes a scenario as the flags of a Trainer's run, for the tools that pass them on.
 
 use super::super::Writing;
 use super::adapters::method_of;
@@ -6,8 +6,8 @@ use super::run::{Habits, Mixed, Shares, Weights, precision};
 use super::{fsdp, is_on, trainer, whole, word, zero};
 use crate::scenario::{FieldId, Value};
 
-/// Says what the flags of the Trainer say together, but for the number formats: batch, optimizer, recomputation, Liger, sharding,
-/// evaluations.
+/// Writes the Trainer's flags that depend on several inputs, without the number formats: batch,
+/// optimizer, recomputation, Liger, sharding, evaluations.
 pub fn say(writing: &mut Writing<'_>, habits: &Habits, has_fsdp: bool) {
     let scenario = writing.scenario;
     batch(writing);
@@ -31,7 +31,8 @@ pub fn say(writing: &mut Writing<'_>, habits: &Habits, has_fsdp: bool) {
     }
 }
 
-/// Says whether blocks are recomputed by that flag; the input has a word for what the Trainer has none.
+/// Writes recomputation as the flag `key`. The input has selective recomputation as well, which the
+/// Trainer has not.
 pub fn checkpointing(writing: &mut Writing<'_>, key: &str) {
     let on = match word(writing.scenario, FieldId::Recompute) {
         "full" => "true",
@@ -41,7 +42,7 @@ pub fn checkpointing(writing: &mut Writing<'_>, key: &str) {
     writing.say(key, Some(on.to_owned()), &[FieldId::Recompute]);
 }
 
-/// Micro-batch and steps that add up, where they make the global batch.
+/// Writes micro-batch and gradient accumulation, where together they make the global batch.
 fn batch(writing: &mut Writing<'_>) {
     let scenario = writing.scenario;
     let Value::Integer(micro) = scenario.get(FieldId::MicroBatchSize) else { return };
@@ -53,7 +54,7 @@ fn batch(writing: &mut Writing<'_>) {
     }
 }
 
-/// DeepSpeed's and FSDP's settings as a text within the command.
+/// Writes DeepSpeed's and FSDP's settings as JSON inside the command.
 fn sharding(writing: &mut Writing<'_>, has_fsdp: bool) {
     match shares_of(writing) {
         Shares::Nobody => writing.is_said(&[FieldId::Sharding]),
@@ -71,7 +72,8 @@ fn sharding(writing: &mut Writing<'_>, has_fsdp: bool) {
     }
 }
 
-/// Who shares the model out in the scenario that is written. DeepSpeed without a stage is told by its number formats.
+/// The library that shards the written scenario's model. DeepSpeed without a stage is recognised by
+/// its number formats.
 pub fn shares_of(writing: &Writing<'_>) -> Shares {
     match word(writing.scenario, FieldId::Sharding) {
         "fsdp" | "fsdp1" => Shares::Fsdp,
@@ -81,7 +83,8 @@ pub fn shares_of(writing: &Writing<'_>) -> Shares {
     }
 }
 
-/// Weights and mixed precision with which the Trainer comes to the scenario's number formats: the first of `choices` that does.
+/// The first of `choices`, weights and mixed precision, with which the Trainer has the scenario's
+/// number formats.
 pub fn formats(writing: &Writing<'_>, choices: &[(Weights, Mixed)]) -> Option<(Weights, Mixed)> {
     let full = method_of(writing) == "full";
     let found = (word(writing.scenario, FieldId::Precision), is_on(writing.scenario, FieldId::Autocast));
@@ -89,7 +92,7 @@ pub fn formats(writing: &Writing<'_>, choices: &[(Weights, Mixed)]) -> Option<(W
     choices.iter().copied().find(|(weights, mixed)| precision(*weights, *mixed, shares, full) == found)
 }
 
-/// Says `bf16` or `fp16`, and the inputs that follow from them.
+/// Writes `bf16` or `fp16`, and marks the inputs that follow from them as written.
 pub fn mixed(writing: &mut Writing<'_>, mixed: Mixed) {
     let said = [FieldId::Precision, FieldId::Autocast];
     match mixed {
@@ -99,7 +102,7 @@ pub fn mixed(writing: &mut Writing<'_>, mixed: Mixed) {
     }
 }
 
-/// Says by that flag that a vision tower learns, where the tool freezes it.
+/// Writes by the flag `key` that a vision tower is trained, for tools that freeze it by default.
 pub fn tower(writing: &mut Writing<'_>, key: &str) {
     if writing.scenario.counting_fields().any(|field| field.id == FieldId::FrozenTower) {
         let frozen = is_on(writing.scenario, FieldId::FrozenTower);
@@ -107,7 +110,7 @@ pub fn tower(writing: &mut Writing<'_>, key: &str) {
     }
 }
 
-/// Variables before a command: the allocator's, and further ones.
+/// Environment variables before a command: the allocator's setting, and further ones.
 pub fn environment(writing: &mut Writing<'_>, further: &[(&str, String)]) -> String {
     let grows = is_on(writing.scenario, FieldId::ExpandableSegments);
     writing.is_said(&[FieldId::ExpandableSegments]);
@@ -116,7 +119,7 @@ pub fn environment(writing: &mut Writing<'_>, further: &[(&str, String)]) -> Str
     all.flat_map(|(name, value)| [name.to_owned(), "=".to_owned(), value, " \\\n".to_owned()]).collect()
 }
 
-/// The flags of a command line in which the words of a list stand by themselves behind one flag.
+/// The flags of a command line, with the list of the flag `key` written as separate words.
 pub fn with_list(flags: &str, key: &str) -> String {
     let mark = format!(" --{key} '");
     let Some((before, rest)) = flags.split_once(&mark) else { return flags.to_owned() };

@@ -1,4 +1,4 @@
-//! DeepSpeed as the Trainer is told about it: a file, a text in JSON, or the name of a file that a tool brings along.
+//! The Trainer's settings of DeepSpeed: a file, JSON text, or the name of a file that a tool ships.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -8,8 +8,8 @@ use super::super::{Format, Given, LaunchError, Reading, Stated, Text};
 use super::{is_on, says_something, whole, word};
 use crate::scenario::{FieldId, Scenario, Value};
 
-/// ZeRO's settings in the files that ms-swift 4.6.0 (`swift/config/zero*.json`) and LLaMA-Factory 0.9.5 (`examples/deepspeed/ds_z*.json`)
-/// bring along, by what the file is called.
+/// ZeRO's settings in the files that ms-swift 4.6.0 (`swift/config/zero*.json`) and LLaMA-Factory
+/// 0.9.5 (`examples/deepspeed/ds_z*.json`) ship, by the name of the file.
 const BROUGHT_ALONG: &[(&str, &str)] = &[
     ("zero0", "{\"zero_optimization\": {\"stage\": 0, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false}}"),
     ("zero1", "{\"zero_optimization\": {\"stage\": 1, \"reduce_bucket_size\": 2e8, \"overlap_comm\": false}}"),
@@ -32,20 +32,20 @@ const BROUGHT_ALONG: &[(&str, &str)] = &[
     ("ds_z3_offload_config.json", STAGE_3_OFFLOADED),
 ];
 
-/// Stage 3 of both tools.
+/// Stage 3 as both tools ship it.
 const STAGE_3: &str = "{\"zero_optimization\": {\"stage\": 3, \"overlap_comm\": false, \"contiguous_gradients\": true, \
                        \"sub_group_size\": 1e9, \"reduce_bucket_size\": \"auto\", \"stage3_prefetch_bucket_size\": \"auto\", \
                        \"stage3_param_persistence_threshold\": \"auto\", \"stage3_max_live_parameters\": 1e9, \
                        \"stage3_max_reuse_distance\": 1e9}}";
 
-/// That stage with weights and optimizer in host memory.
+/// Stage 3 with weights and optimizer in host memory.
 const STAGE_3_OFFLOADED: &str = "{\"zero_optimization\": {\"stage\": 3, \"overlap_comm\": false, \"contiguous_gradients\": true, \
                                  \"sub_group_size\": 1e9, \"reduce_bucket_size\": \"auto\", \"stage3_prefetch_bucket_size\": \"auto\", \
                                  \"stage3_param_persistence_threshold\": \"auto\", \"stage3_max_live_parameters\": 1e9, \
                                  \"stage3_max_reuse_distance\": 1e9, \"offload_optimizer\": {\"device\": \"cpu\"}, \
                                  \"offload_param\": {\"device\": \"cpu\"}}}";
 
-/// Reads DeepSpeed's settings, if the run has any. Returns whether DeepSpeed carries it out.
+/// Reads DeepSpeed's settings, if the run has any. Returns whether DeepSpeed is used.
 ///
 /// # Errors
 /// [`LaunchError`] where a file or a value is broken.
@@ -80,7 +80,7 @@ pub fn of_run(reading: &mut Reading<'_>) -> Result<bool, LaunchError> {
     Ok(true)
 }
 
-/// Numbers of ZeRO: key below `zero_optimization`, and input.
+/// Numeric settings of ZeRO: the key inside `zero_optimization`, and the input.
 pub const NUMBERS: [(&str, FieldId); 6] = [
     ("reduce_bucket_size", FieldId::ReduceBucket),
     ("sub_group_size", FieldId::SubGroupSize),
@@ -90,7 +90,7 @@ pub const NUMBERS: [(&str, FieldId); 6] = [
     ("stage3_max_reuse_distance", FieldId::MaxReuseDistance),
 ];
 
-/// Inputs of ZeRO.
+/// The inputs of ZeRO's settings.
 const SAYS: [FieldId; 12] = [
     FieldId::Sharding,
     FieldId::ReduceBucket,
@@ -106,13 +106,14 @@ const SAYS: [FieldId; 12] = [
     FieldId::OffloadParameters,
 ];
 
-/// The inputs that [`config_of`] says: weights wait in host memory under stage 3 alone.
+/// The inputs that [`config_of`] writes. Weights can be in host memory under stage 3 only.
 pub fn says(scenario: &Scenario) -> Vec<FieldId> {
     let third = word(scenario, FieldId::Sharding) == "3" || !is_on(scenario, FieldId::OffloadParameters);
     SAYS.into_iter().filter(|id| third || *id != FieldId::OffloadParameters).collect()
 }
 
-/// `zero_optimization` of a scenario: what differs from DeepSpeed's own defaults; `None` where no stage of ZeRO says how it is shared out.
+/// The `zero_optimization` of a scenario, with the settings that differ from DeepSpeed's defaults;
+/// `None` where the sharding is not one of ZeRO's stages.
 pub fn config_of(scenario: &Scenario) -> Option<Json> {
     let stage: u64 = match word(scenario, FieldId::Sharding) {
         "none" => 0,
@@ -144,7 +145,7 @@ pub fn config_of(scenario: &Scenario) -> Option<Json> {
     Some(json!({ "zero_optimization": zero }))
 }
 
-/// States DeepSpeed's own defaults.
+/// Sets DeepSpeed's own defaults.
 pub fn begin(reading: &mut Reading<'_>) {
     let set = |reading: &mut Reading<'_>, id: FieldId, value: Value| reading.scenario.set(id, value);
     set(reading, FieldId::Sharding, Value::Choice("none"));

@@ -1,4 +1,5 @@
-//! Published closed forms that the operation list must meet exactly. Nothing here is an implementation: each form is a test.
+//! Published closed forms that the operation list must meet exactly. The forms are written out here
+//! again, so that they share no code with the engine.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -38,7 +39,8 @@ const SELECTIVE: fn(Kept) -> bool = |kept| kept != Kept::AttentionCore;
 const FULL: fn(Kept) -> bool = |kept| kept == Kept::BlockInput;
 
 proptest! {
-    /// `34sbh + 5as²b`, its selective form `34sbh` and its full form `2sbh` (Korthikanti et al. 2022, equations 1 and 6).
+    /// `34sbh + 5as²b`, its selective form `34sbh` and its full form `2sbh` (Korthikanti et al.
+    /// 2022, equations 1 and 6).
     #[test]
     fn one_block_without_tensor_parallelism(s in 1_u64..5000, b in 1_u64..9, d in 1_u64..129, a in 1_u64..65) {
         let model = gpt(a * d, 1, a);
@@ -49,8 +51,9 @@ proptest! {
         prop_assert_eq!(block_bytes(&with, 1, false, FULL), 2 * s * b * h);
     }
 
-    /// `sbh(10 + 24/t + 5as/(ht))`, selective `sbh(10 + 24/t)`, full `2sbh` (equation 2; document 1).
-    /// With sequence parallelism everything is divided by `t`: `sbh/t (34 + 5as/h)` (equation 4).
+    /// `sbh(10 + 24/t + 5as/(ht))`, selective `sbh(10 + 24/t)`, full `2sbh` (equation 2; document
+    /// 1). With sequence parallelism everything is divided by `t`: `sbh/t (34 + 5as/h)` (equation
+    /// 4).
     #[test]
     fn one_block_with_tensor_parallelism(s8 in 1_u64..500, b in 1_u64..5, d in 1_u64..65, groups in 1_u64..9, t_log in 0_u32..4) {
         let t = 1_u64 << t_log;
@@ -65,7 +68,8 @@ proptest! {
         prop_assert_eq!(block_bytes(&with, t, true, ALL), 34 * s * b * h / t + scores);
     }
 
-    /// `12h² + 13h` parameters a layer, and `hv + L(12h² + 13h) + 2h` in all (document 3, section 5).
+    /// `12h² + 13h` parameters a layer, and `hv + L(12h² + 13h) + 2h` in all (document 3, section
+    /// 5).
     #[test]
     fn parameters_of_a_gpt(d in 1_u64..200, a in 1_u64..40, layers in 1_u64..100, v in 1_u64..100_000) {
         let h = a * d;
@@ -75,7 +79,8 @@ proptest! {
         prop_assert_eq!(list.parameters(), h * v + layers * (12 * h * h + 13 * h) + 2 * h);
     }
 
-    /// Document 4: `h(v + s) + L(4h² + 9h + 2·d_fc·h + d_fc) + 2h`, with learned positions and any feed-forward width.
+    /// Document 4: `h(v + s) + L(4h² + 9h + 2·d_fc·h + d_fc) + 2h`, with learned positions and any
+    /// feed-forward width.
     #[test]
     fn parameters_with_learned_positions(d in 1_u64..100, a in 1_u64..20, f in 1_u64..9000, layers in 1_u64..50, s in 1_u64..5000) {
         let h = a * d;
@@ -88,7 +93,8 @@ proptest! {
 
 #[test]
 fn all_layers_of_document_one_and_three() {
-    // LLaMA-2-70B's shape as the documents use it: h 8192, L 80, a 64, b 1, s 4096 (methods.md, test vectors).
+    // LLaMA-2-70B's shape as the documents use it: h 8192, L 80, a 64, b 1, s 4096 (methods.md,
+    // test vectors).
     let model = gpt(8192, 80, 64);
     let with = korthikanti(&model, 4096, 1);
     assert_eq!(80 * block_bytes(&with, 1, false, ALL), 520_764_784_640);
@@ -98,7 +104,7 @@ fn all_layers_of_document_one_and_three() {
     assert_eq!(80 * block_bytes(&with, 1, false, FULL), 5_368_709_120);
 }
 
-/// The optimizer of that key.
+/// The optimizer with that key in links.
 fn optimizer(key: &str) -> Optimizer {
     Optimizer::named(key).expect("an optimizer")
 }
@@ -136,7 +142,8 @@ fn sixteen_eighteen_and_twenty_bytes_per_parameter() {
 
 #[test]
 fn zero_paper_figure_one() {
-    // 7.5 B parameters over 64 ranks: a toy whose every tensor is dealt out evenly, most of it in the embedding.
+    // 7.5 B parameters over 64 ranks. In this toy model 64 divides every tensor, so that shares are
+    // whole; most parameters are in the embedding.
     let model = ModelConfig {
         hidden_size: 64,
         head_dim: 64,
@@ -191,7 +198,8 @@ fn quantised_weights() {
 
 #[test]
 fn selective_recomputation_of_gpt3_saves_seventy_per_cent_for_under_three() {
-    // Document 3, section 8.2.2, after Korthikanti et al.: 80/114 of the bytes, (s/6h)/(1 + s/6h + v/12hL) of the FLOPs.
+    // Document 3, section 8.2.2, after Korthikanti et al.: 80/114 of the bytes, (s/6h)/(1 + s/6h +
+    // v/12hL) of the FLOPs.
     let row = headroom::catalog::model("gpt3-175b").expect("in the catalog");
     let with = korthikanti(&row.config, 2048, 1);
     let (all, kept) = (block_bytes(&with, 1, false, ALL), block_bytes(&with, 1, false, SELECTIVE));

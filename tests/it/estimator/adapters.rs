@@ -1,5 +1,5 @@
-//! Adapters under Megatron-Core, against rows of PyTorch's own allocator on a pretended GPU (`tests/data/cuda/megatron_lora.jsonl`) and
-//! against their own shapes.
+//! Adapters under Megatron-Core, against rows of PyTorch's own allocator on a pretended GPU
+//! (`tests/data/cuda/megatron_lora.jsonl`) and against their own shapes.
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use std::num::NonZeroU64;
@@ -26,7 +26,8 @@ fn lora(r: u64, target_modules: Targets, dropout: bool) -> Tuning {
     Tuning { r, target_modules, dropout, ..Tuning::FULL.with_adapters(BaseFormat::Weights) }
 }
 
-/// The row of that id as a job, with attention by a kernel that keeps its output as the projection reads it, or with `FlashAttention`'s.
+/// The row of that id as a job, with attention by a kernel that keeps its output as the projection
+/// reads it, or with `FlashAttention`'s.
 fn measured(id: &str, fused: bool) -> (Value, Job) {
     let rows = include_str!("../../data/cuda/megatron_lora.jsonl").lines();
     let mut rows = rows.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
@@ -64,7 +65,8 @@ fn measured(id: &str, fused: bool) -> (Value, Job) {
     (row, job)
 }
 
-/// Allocated memory is met but for one in 1,000, reserved memory but for one in so many.
+/// Fails unless allocated memory is within 1/1,000 of the row's, and reserved memory within
+/// 1/`reserved`.
 fn is_met(id: &str, reserved: u64) {
     let (row, job) = measured(id, false);
     let stage = row["rank"].as_u64().expect("a rank");
@@ -77,7 +79,8 @@ fn is_met(id: &str, reserved: u64) {
 
 #[test]
 fn adapters_under_megatron_take_what_was_measured() {
-    // Dropout and attention's core recomputed, nothing dropped or recomputed, attention alone; two ranks of tensor parallelism.
+    // These rows have dropout with a recomputed attention core, neither dropout nor recomputation,
+    // adapters on attention alone, and two tensor-parallel ranks.
     for id in ["c65e9acf23", "d30a95edb6", "7657f2ffb3", "372cf5abf6", "b1b1256fe9"] {
         is_met(id, 1_000);
     }
@@ -94,7 +97,8 @@ fn adapters_of_experts_take_what_was_measured() {
     }
 }
 
-/// The sum of the ledger's lines, beside the bytes that were asked for: it counts no partial sums, and of mixtures no copies of rows.
+/// The ledger's sum is near the bytes that the allocator was asked for. It is not equal, because
+/// the ledger leaves out partial sums and, for mixtures of experts, copies of rows.
 #[test]
 fn the_ledger_is_near_what_was_asked_for() {
     for (id, one_in) in [("c65e9acf23", 50), ("d30a95edb6", 50), ("7657f2ffb3", 50), ("3c1881616e", 50), ("372cf5abf6", 20)] {
@@ -117,7 +121,8 @@ fn of_label(ledger: &Ledger, label: &str) -> u64 {
     ledger.lines.iter().filter(|line| line.label == label).map(|line| line.bytes.0).sum()
 }
 
-/// Qwen3 8B: 36 blocks, width 4,096, 4,096 of queries and 2 × 1,024 of keys and values, feed-forward layers of 12,288.
+/// Qwen3 8B: 36 blocks, width 4,096, 4,096 of queries and 2 × 1,024 of keys and values,
+/// feed-forward layers of 12,288.
 #[test]
 fn each_matrix_is_whole_or_shared_as_its_layer_is() {
     let (h, joint, f, r) = (4096, 6144, 12_288, 16);
@@ -135,7 +140,8 @@ fn each_matrix_is_whole_or_shared_as_its_layer_is() {
     assert_eq!(frozen, of_label(&full, "Weights"));
 }
 
-/// A frozen layer keeps nothing of what it reads; dropout keeps its own output, and a byte for each element.
+/// A frozen layer saves no input for backward; an adapter's dropout saves its output and a mask of
+/// one byte for each element.
 #[test]
 fn what_is_kept_for_adapters_is_what_they_read() {
     let saved = |tuning, sp| {
@@ -149,12 +155,14 @@ fn what_is_kept_for_adapters_is_what_they_read() {
     let narrow = |local: u64| 2 * 16 * 4 * local * blocks;
     for (sp, local) in [(false, tokens), (true, tokens / 2)] {
         let of = |targets, dropout| saved(lora(16, targets, dropout), sp);
-        // The norms' outputs and the second feed-forward matrix's input; the attention kernel keeps its output in any case.
+        // Adapters save the norms' outputs and the input of the second feed-forward matrix. The
+        // attention kernel saves its output with or without adapters.
         let [none, all] = [Targets::NONE, Targets::ALL].map(|targets| of(targets, false));
         let inputs = 2 * (2 * local * h + tokens * f) * blocks;
         assert_eq!(all - none, inputs + narrow(local), "{sp}");
         let dropped = of(Targets::ALL, true);
-        // The masks of all four; what is left of the norms' and the kernel's output beside these.
+        // Dropout adds the masks of all four inputs, and its own outputs beside the outputs of the
+        // norms and of the kernel, which stay.
         let masks = (2 * local * h + tokens * f + tokens * q) * blocks;
         assert_eq!(dropped - all, masks + 2 * (2 * local * h + tokens * q) * blocks, "{sp}");
     }
@@ -198,7 +206,7 @@ fn under_megatron_what_is_not_modelled_says_which_and_the_way_out() {
     refused(&latent, "latent attention");
 }
 
-/// Every expert has a pair, whatever rank holds it.
+/// Every expert has a pair of adapter matrices, on whichever rank the expert is.
 #[test]
 fn experts_have_a_pair_each() {
     let model = &catalog::model("qwen3-30b-a3b").expect("a model").config;

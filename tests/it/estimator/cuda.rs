@@ -1,6 +1,8 @@
-//! What PyTorch's CUDA kernels take, against the step played on the tape: every tensor in order, and the bytes asked for at the peak.
+//! The step played on the tape against PyTorch's CUDA kernels: every tensor in order, and the bytes
+//! requested at the peak.
 //!
-//! Sequences and rows were recorded with PyTorch 2.15 on a pretended H100, see `data/cuda/README.md`; nothing is fitted to them.
+//! Sequences and rows were recorded with PyTorch 2.15 on a pretended H100, see
+//! `data/cuda/README.md`; nothing is fitted to them.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -18,7 +20,7 @@ pub(super) fn number(value: &Value) -> u64 {
     value.as_u64().expect("a number")
 }
 
-/// A config in which GPT-2's keys have the values of transformers' `GPT2Config` where they are left out.
+/// The config with GPT-2's missing keys filled in with the defaults of transformers' `GPT2Config`.
 fn whole(config: &Value) -> String {
     let mut config = config.clone();
     if config["model_type"] == "gpt2" {
@@ -61,17 +63,20 @@ pub(super) fn job_of(row: &Value) -> Job {
     })
 }
 
-/// A tensor, and the bytes that are taken for it and the words for what it is; nothing where it is freed.
+/// A tensor's number, with its bytes and a description where it is allocated, and `None` where it
+/// is freed.
 type Happens = (u32, Option<(u64, String)>);
 
-/// A tensor is taken or freed: its bytes, and in words what it is.
+/// One allocation (positive bytes) or free (negative bytes), with a description of the tensor for
+/// messages.
 #[derive(Clone, Debug)]
 struct Step {
     bytes: i128,
     words: String,
 }
 
-/// The sizes that are taken and freed in order. What is freed in a row has no order: the allocator is in one state behind it.
+/// The sizes that are allocated and freed, in order. Consecutive frees are sorted, because the
+/// allocator ends in one state in whichever order they come.
 fn steps(parts: &[Vec<Happens>]) -> Vec<Vec<Step>> {
     let mut sizes: HashMap<u32, Step> = HashMap::new();
     let mut all = Vec::new();
@@ -106,7 +111,7 @@ fn recorded(trace: &Value) -> Vec<(String, Vec<Happens>)> {
         match event[0].as_str() {
             Some("a") => part.push((tensor(), Some((number(&event[2]), String::new())))),
             Some("f") => part.push((tensor(), None)),
-            // Forward goes on in backward.
+            // Forward and its backward are compared as one part.
             Some("m") if event[1].as_str().is_some_and(|mark| mark.ends_with("forward")) => {}
             Some("m") => parts.push((event[1].as_str().unwrap_or_default().to_owned(), std::mem::take(&mut part))),
             _ => {}
@@ -115,7 +120,8 @@ fn recorded(trace: &Value) -> Vec<(String, Vec<Happens>)> {
     parts
 }
 
-/// A sequence in the same parts; the states are made in the first step.
+/// The engine's sequence cut into the parts of the recorded one; optimizer states are created in
+/// the first step.
 fn played(sequence: &Sequence, like: &[(String, Vec<Happens>)]) -> Vec<Vec<Happens>> {
     let mut further = false;
     let mut stepped = false;
@@ -147,7 +153,8 @@ fn traces(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Behind the build, each of them in full: forward, backward and the optimizer's step.
+/// Compares every part after the model's construction with the recorded one: forward, backward and
+/// the optimizer's step.
 fn is_played_as_recorded(path: &Path) {
     let file = flate2::read::GzDecoder::new(std::fs::File::open(path).expect("a file"));
     let trace: Value = serde_json::from_reader(std::io::BufReader::new(file)).expect("JSON");
@@ -157,7 +164,8 @@ fn is_played_as_recorded(path: &Path) {
     let mut compared = 0;
     for (((name, _), mut theirs), ours) in recorded.iter().zip(theirs).zip(played).skip(1) {
         if name == "step 0 backward" && compared == 0 {
-            // The tokens are the first thing that a recorded step takes; they belong to the build here.
+            // A recorded step allocates its tokens first; the engine counts them as part of the
+            // model's construction.
             theirs.remove(0);
         }
         let differs = theirs.iter().zip(&ours).position(|(theirs, ours)| theirs.bytes != ours.bytes);
@@ -197,7 +205,8 @@ fn what_is_asked_for_at_the_peak_is_met_to_the_byte() {
     assert_eq!((met, rows.len()), (43, 46));
 }
 
-/// Where a product is the highest moment of a step, its workspace is a line.
+/// Where the step's peak is during a matrix product, the product's workspace is a line of the
+/// ledger.
 #[test]
 fn a_kernels_own_memory_is_a_line_of_the_ledger() {
     let config = r#"{"model_type": "llama", "hidden_size": 512, "intermediate_size": 1024, "num_hidden_layers": 2, "vocab_size": 100,
@@ -212,8 +221,8 @@ fn a_kernels_own_memory_is_a_line_of_the_ledger() {
     assert_eq!((line.kind, line.bytes), (MemoryKind::Temporary, Bytes(32 << 20)));
 }
 
-/// The allocator is asked for as much as the ledger counts: at most what kernels take by tiles, and blocks larger than asked for, lies
-/// between them.
+/// The ledger and the allocator's replay count the same bytes, up to kernels' memory by tiles and
+/// blocks that are larger than requested.
 #[test]
 fn ledger_and_replay_count_the_same() {
     for link in [
@@ -222,7 +231,7 @@ fn ledger_and_replay_count_the_same() {
         "v1&do=train&m=command-r7b&opt=adamw&ept=1",
         "v1&m=ju-7b&mt=arcee&h=2560&l=2&hd=80&ff=18432&norm=rmsnorm&act=relu2",
         "v1&do=tune&m=llama3-8b&n=8&ft=prompt",
-        // Embeddings that do not learn, under FSDP: their group is given back when backward has ended.
+        // Frozen embeddings under FSDP: their group is freed when backward has ended.
         "v1&do=tune&m=gemma-2b&att=flash&ft=lora&z=fsdp&rc=none",
         "v1&do=tune&m=qwen2.5-coder-14b&rc=none&obj=sft&prec=bf16&opt=adamw",
         // Megatron-LM with other optimizers than AdamW.
@@ -240,7 +249,7 @@ fn ledger_and_replay_count_the_same() {
     }
 }
 
-/// Who can make no step holds no memory.
+/// A job that cannot run has no step to replay, so the reason is given in place of memory.
 #[test]
 fn jobs_that_cannot_run_are_not_replayed() {
     let reason = |link: &str| {

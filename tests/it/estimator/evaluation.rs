@@ -1,5 +1,5 @@
-//! Evaluations between steps under Hugging Face's Trainer, against rows of PyTorch's own allocator on a pretended GPU
-//! (`tests/data/cuda/evaluation.jsonl`).
+//! Evaluations between steps under Hugging Face's Trainer, against rows of PyTorch's own allocator
+//! on a pretended GPU (`tests/data/cuda/evaluation.jsonl`).
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use headroom::config::{
@@ -24,7 +24,7 @@ fn row(id: &str) -> Value {
     rows.find(|row| row["id"] == id).expect("the row is there")
 }
 
-/// The settings of a row that its fields state.
+/// The job of a row, with the settings that its fields state, changed by `edit`.
 fn of_row(row: &Value, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout)) -> Job {
     let flags = &row["flags"];
     let sharding = if flags["deepspeed"]["stage"] == 2 { "2" } else { "none" };
@@ -48,7 +48,7 @@ fn of_row(row: &Value, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout))
     })
 }
 
-/// The amounts that the row measured over steps and evaluations.
+/// The higher of the row's two measured peaks: over its steps, and over its evaluations.
 fn measured(row: &Value, kind: &str) -> u64 {
     let number = |pointer: String| row.pointer(&pointer).and_then(Value::as_u64).expect("a number");
     number(format!("/measured/peak_{kind}")).max(number(format!("/measured/evaluation/{kind}_peak")))
@@ -61,7 +61,7 @@ fn replayed(row: &Value, job: &Job) -> DeviceMemory {
     device_memory_under(job, &settings).expect("a known order")
 }
 
-/// Fails unless allocated and reserved memory of a row are met, the latter to one in so many.
+/// Fails unless allocated memory is the row's, and reserved memory is within 1/`one_in` of it.
 #[track_caller]
 fn is_met(id: &str, one_in: u64) {
     let row = row(id);
@@ -83,11 +83,12 @@ fn an_evaluation_takes_what_pytorch_measured() {
     for id in ["eval-eager-8", "eval-eager-none", "eval-eager-lora", "eval-amp"] {
         is_met(id, 10_000);
     }
-    // A step takes more than an evaluation of one sequence.
+    // Here the step's peak is higher than that of an evaluation of one sequence.
     is_met("eval-eager-1", 10_000);
     is_met("eval-ddp", 5_000);
     is_met("eval-expandable", 10_000);
-    // Of the step alone as much more is reserved than measured (10,206,838,784 against 9,758,048,256 bytes).
+    // The deviation comes from the step, not from the evaluation: for the step alone the replay
+    // reserves 10,206,838,784 bytes against 9,758,048,256 measured.
     is_met("eval-zero2", 40);
 }
 
@@ -96,7 +97,7 @@ fn under_liger_logits_are_written_where_nobody_asks_to_leave_them_out() {
     for id in ["eval-liger-logits-2", "eval-liger-logits-8", "eval-liger-lora"] {
         is_met(id, 10_000);
     }
-    // As transformers asks from 5.11 on.
+    // transformers asks for logits to be left out from 5.11 on.
     is_met("eval-liger-8", 10_000);
     let total = |writes_logits| {
         let job = of_row(&row("eval-liger-logits-8"), |run, _| {

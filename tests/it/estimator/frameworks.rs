@@ -1,5 +1,5 @@
-//! Steps under PyTorch's FSDP1, FSDP2, DDP and torchtitan, against rows of PyTorch's own allocator on a pretended GPU
-//! (`tests/data/cuda/frameworks.jsonl`).
+//! Steps under PyTorch's FSDP1, FSDP2, DDP and torchtitan, against rows of PyTorch's own allocator
+//! on a pretended GPU (`tests/data/cuda/frameworks.jsonl`).
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use std::num::NonZeroU64;
@@ -52,13 +52,14 @@ pub(super) fn job(row: &Value, sharding: &str, edit: impl FnOnce(&mut TrainingRu
     Job::new(model, Run::Training(run), layout, support::cluster(Bytes(85_000_000_000))).expect("a valid job")
 }
 
-/// Fails unless what is allocated at the peak is what the row measured, but for the rounding of single tensors.
+/// Fails unless the allocated peak is the row's to one in 10,000, which leaves room for the
+/// rounding of single tensors.
 #[track_caller]
 fn is_met(id: &str, sharding: &str, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout)) {
     is_near(id, sharding, 10_000, edit);
 }
 
-/// Fails where what is allocated at the peak is further than one in so many from what the row measured.
+/// Fails where the allocated peak is further than 1/`one_in` from the row's.
 #[track_caller]
 pub(super) fn is_near(id: &str, sharding: &str, one_in: u64, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout)) {
     let row = row(id);
@@ -75,7 +76,7 @@ fn fsdp1_takes_what_pytorch_measured() {
     is_met("c9bb16556c", "fsdp1", in_16_bits);
     is_met("11ac82b022", "fsdp1", |_, layout| (layout.reduce_in_fp32, layout.reshard_after_forward) = (false, false));
     is_met("5bc7c326f4", "fsdp1", in_16_bits);
-    // Nothing is gathered ahead in backward.
+    // This run gathers no weights ahead in backward.
     is_met("5613b8a54f", "fsdp1", |run, layout| {
         (layout.reduce_in_fp32, run.overlap.prefetch_backward) = (false, false);
     });
@@ -85,7 +86,8 @@ fn fsdp1_takes_what_pytorch_measured() {
     });
 }
 
-/// Head, loss and their backward go chunk by chunk, while the head's gradients add up whole in fp32.
+/// The head, the loss and their backward run chunk by chunk, while the head's whole gradient adds
+/// up in fp32.
 #[test]
 fn torchtitans_loss_in_chunks_takes_what_pytorch_measured() {
     let chunked = |run: &mut TrainingRun, _: &mut ParallelLayout| {
@@ -125,7 +127,8 @@ fn torchtitans_loss_in_chunks_is_refused_where_it_is_not_modelled() {
     assert!(refused("none", &|_| {}));
 }
 
-/// Gradients that live on are there in the next forward; DeepSpeed's engine lets its own go.
+/// Gradients that are set to zero instead of freed are still allocated in the next forward.
+/// DeepSpeed's engine always frees its own, so the setting is refused there.
 #[test]
 fn gradients_filled_with_zeros_live_on() {
     let of = |sharding: &str, to_none: bool| {
@@ -141,7 +144,8 @@ fn gradients_filled_with_zeros_live_on() {
     assert!(says(&of("3", true)).is_empty());
 }
 
-/// Without a wrapping policy, all weights are gathered at once, and all gradients wait for the end of backward.
+/// Without a wrapping policy, all weights are gathered at once, and all gradients wait for the end
+/// of backward.
 #[test]
 fn fsdp1_may_be_one_unit() {
     let one = |wraps: bool| {
@@ -154,12 +158,13 @@ fn fsdp1_may_be_one_unit() {
     let total = |wraps| memory_by_kind(&job(&row, "fsdp1", one(wraps))).into_iter().sum::<Bytes>();
     let weights = Bytes(2 * 3_212_749_824);
     assert!(total(false) > total(true) + Bytes(weights.0 / 2), "most weights are gathered in vain");
-    // The ledger counts what the replay is asked for.
+    // The ledger's total is the peak that the replay's allocator is asked for.
     let measured = row["measured"]["peak_requested"].as_u64().expect("a peak");
     assert!(total(false).0.abs_diff(measured) < measured / 1_000, "{} against {measured}", total(false).0);
 }
 
-/// FlashAttention knows 16 bits alone: in fp32 PyTorch takes the memory-efficient kernel, which pads its log-sum-exp.
+/// FlashAttention runs in 16 bits only. In fp32 PyTorch takes the memory-efficient kernel, which
+/// pads its log-sum-exp.
 #[test]
 fn in_fp32_attention_is_the_memory_efficient_kernel() {
     is_near("c88b976bb7", "fsdp1", 100_000, |run, layout| {
@@ -179,7 +184,7 @@ fn the_buckets_of_ddp_are_in_the_replay() {
     let job = job(&row, "none", |run, _| run.precision = TrainingPrecision::Bf16Pure);
     let ours = device_memory(&job).expect("a known order").allocated.0;
     let measured = row["measured"]["peak_allocated"].as_u64().expect("a peak");
-    // Buckets are allocated in pieces, and here in one.
+    // PyTorch allocates its buckets in pieces, the engine as one block; hence one in 5,000.
     assert!(ours.abs_diff(measured) <= measured / 5_000, "{ours} against {measured}");
 }
 
@@ -201,7 +206,8 @@ fn torchtitan_takes_what_pytorch_measured() {
     });
 }
 
-/// torchtitan 0.1 copies keys and values for every head, keeps the last block gathered and rotates by one buffer.
+/// torchtitan 0.1 copies keys and values for every head, keeps the last block gathered and rotates
+/// by one buffer.
 #[test]
 fn torchtitan_of_2025_takes_what_pytorch_measured() {
     for id in ["50a9921734", "89650fb59c", "ec717c250a"] {
@@ -212,7 +218,8 @@ fn torchtitan_of_2025_takes_what_pytorch_measured() {
     }
 }
 
-/// Compiled blocks and loss: nothing that is only read by elementwise kernels is ever in memory.
+/// Compiled blocks and loss: a tensor that only elementwise kernels read is never written to
+/// memory.
 #[test]
 fn compiled_torchtitan_takes_what_pytorch_measured() {
     for (id, stack) in [
@@ -232,8 +239,8 @@ fn compiled(run: &mut TrainingRun, stack: &str) {
     run.optimizer_implementation = OptimizerImplementation::Fused;
 }
 
-/// Other widths, heads, lengths, vocabularies and ranks than those of published models, without and with recomputation; in most the peak
-/// is within a compiled block.
+/// Rows with other widths, heads, lengths, vocabularies and ranks than those of published models,
+/// with recomputation and without. In most of them the peak is inside a compiled block.
 #[test]
 fn compiled_blocks_of_any_size_take_what_pytorch_measured() {
     let text = include_str!("../../data/cuda/compiled.jsonl");
@@ -251,7 +258,8 @@ fn compiled_blocks_of_any_size_take_what_pytorch_measured() {
     assert!(errors.len() == 38 && errors[errors.len() / 2] <= 0.0005 && errors[34] <= 0.005, "{errors:?}");
 }
 
-/// Stacks whose compiled step nobody has compared are refused, and eager is no less than compiled where both are known.
+/// Stacks whose compiled step has not been compared with PyTorch are refused. Where both are known,
+/// an eager step takes at least as much memory as a compiled one.
 #[test]
 fn compiling_is_torchtitans_and_torchtunes() {
     let row = row("f4c00c6bf3");
@@ -267,7 +275,8 @@ fn compiling_is_torchtitans_and_torchtunes() {
     }
 }
 
-/// Llama 3.1 8B: the second product of a block is the output projection, the fourth the feed-forward layer's up.
+/// Llama 3.1 8B: the second product of a block is the output projection, the fourth the
+/// feed-forward layer's up.
 #[test]
 fn torchtitan_recomputes_every_second_product() {
     let row = row("f4c00c6bf3");
@@ -282,7 +291,8 @@ fn torchtitan_recomputes_every_second_product() {
     assert!(selective.recomputed.0 < full.recomputed.0);
 }
 
-/// One play for many numbers of ranks gives what each by itself does.
+/// One played step evaluated for many numbers of ranks gives the same memory as a step played for
+/// each number.
 #[test]
 fn many_numbers_of_ranks_are_as_each_by_itself() {
     let row = row("f4c00c6bf3");
@@ -308,7 +318,8 @@ fn many_numbers_of_ranks_are_as_each_by_itself() {
     }
 }
 
-/// The same of one unit of FSDP1, of a loss in chunks, and of gradients that live on.
+/// One played step also gives each number of ranks its memory for FSDP1 as one unit, for a loss in
+/// chunks, and for gradients that are not freed.
 #[test]
 fn further_settings_are_dealt_out_to_many_ranks_as_to_one() {
     type Edit = fn(&mut TrainingRun);
@@ -332,7 +343,7 @@ fn further_settings_are_dealt_out_to_many_ranks_as_to_one() {
     }
 }
 
-/// What forbids a job, in words.
+/// The sentences of a job's blockers.
 fn forbidden(job: &Job) -> Vec<String> {
     blockers(job).iter().map(Blocker::to_string).collect()
 }
@@ -356,7 +367,8 @@ fn what_fsdp1_and_torchtitan_do_not_run_is_refused() {
     assert!(split.iter().any(|says| says.contains("1 tensor-parallel rank")), "{split:?}");
 }
 
-/// Fails unless what is reserved is what the row measured, up to that many parts of ten thousand, and what is allocated to one.
+/// Fails unless reserved memory is within `parts` ten-thousandths of the row's, and allocated
+/// memory within one.
 #[track_caller]
 fn is_reserved(id: &str, sharding: &str, parts: u64, edit: impl FnOnce(&mut TrainingRun, &mut ParallelLayout)) {
     let row = row(id);
@@ -458,7 +470,8 @@ fn settings_of_libraries_move_the_ledger_too() {
     let total = |id: &str, sharding: &str, edit: &dyn Fn(&mut TrainingRun)| {
         let job = job(&row(id), sharding, |run, _| {
             zero(run);
-            // A step that is short of activations peaks where gradients are.
+            // With few activations the step's peak comes where gradients are, which is the part
+            // compared here.
             (run.seq_length, run.recompute) = (64, Recompute::Full);
             edit(run);
         });

@@ -1,4 +1,5 @@
-//! Images in the texts of vision-language models: the towers' runs byte by byte, the tokens that images become, and what is refused.
+//! Images in the texts of vision-language models: the towers' memory byte by byte, the number of
+//! tokens per image, and refusals.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -76,7 +77,8 @@ fn memory_of_images_is_what_pytorch_measures() {
     assert!(compared > 90, "{compared}");
 }
 
-/// Blocks of a tower are groups of weights of their own; where no gradient comes to them, the last is gathered all the same.
+/// Under FSDP2 each block of a tower is a group of weights of its own. The last block is gathered
+/// in backward even where no gradient reaches the tower.
 #[test]
 fn memory_of_images_under_fsdp2_is_what_pytorch_measures() {
     let mut compared = 0;
@@ -100,7 +102,8 @@ fn memory_of_images_under_fsdp2_is_what_pytorch_measures() {
     assert!(compared > 25, "{compared}");
 }
 
-/// By the processors of transformers themselves, with the limits that the files of published models state.
+/// The rows come from transformers' own image processors, with the pixel limits that the files of
+/// published models state.
 #[test]
 fn images_become_as_many_tokens_as_their_processors_say() {
     let mut compared = 0;
@@ -123,7 +126,7 @@ fn images_become_as_many_tokens_as_their_processors_say() {
     assert!(compared >= 200, "{compared}");
 }
 
-/// Other limits than the published models' are an input.
+/// Limits that differ from the published models' can be typed in as an input.
 #[test]
 fn an_image_has_as_many_tokens_as_its_limits_leave() {
     let tower = config_json(
@@ -138,7 +141,7 @@ fn an_image_has_as_many_tokens_as_its_limits_leave() {
     assert_eq!(of([0, 28 * 28 * 1280]).map(|seen| seen.pixels), Some([1148, 840]));
 }
 
-/// The page's first settings, FSDP2 and fused kernels, take images.
+/// The page's default settings, FSDP2 and fused kernels, support images.
 #[test]
 fn a_first_image_is_answered_at_once() {
     for link in ["v1&m=llava-1.5-7b&im=1", "v1&m=gemma3-4b-vision&im=1", "v1&m=qwen2.5-vl-7b&im=1"] {
@@ -147,7 +150,8 @@ fn a_first_image_is_answered_at_once() {
     }
 }
 
-/// Blocks that feed the text are not described where they are recomputed and their weights are shared out.
+/// Recomputed tower blocks whose outputs go into the text are not modelled under FSDP2, so they are
+/// refused.
 #[test]
 fn recomputed_blocks_that_feed_the_text_are_refused_under_fsdp2() {
     let feeds = |row: &Value| row["config"]["vision_config"]["deepstack_visual_indexes"] == json!([0, 2]);
@@ -166,7 +170,8 @@ fn recomputed_blocks_that_feed_the_text_are_refused_under_fsdp2() {
     assert!(said.iter().any(|text| text.starts_with("Where tensors are shared out (FSDP2), recomputed blocks")), "{said:?}");
 }
 
-/// Without images a tower has no gradients, so that it makes no difference whether it is frozen.
+/// Without images a tower has no gradients, so a frozen tower and a trained one take the same
+/// memory.
 #[test]
 fn texts_alone_are_as_they_were() {
     let row = rows().next().expect("a row");
@@ -197,11 +202,12 @@ fn flops_of_a_tower_are_counted() {
         (list.forward().0, list.backward().0)
     };
     let ((forward, backward), (texts, texts_back)) = (of(1), of(0));
-    // 16 patches and a class token of width 64 in 3 blocks with feed-forward layers of 128, from patches of 588 numbers, to a text of 256.
+    // The tower has 3 blocks of width 64 with feed-forward layers of 128, over 16 patches of 588
+    // numbers and a class token; its projector leads to a text of width 256.
     let block = 2.0 * 17.0 * (4.0 * 64.0 * 64.0 + 2.0 * 64.0 * 128.0) + 4.0 * 17.0 * 17.0 * 64.0;
     let (patches, projector) = (2.0 * 16.0 * 588.0 * 64.0, 2.0 * 16.0 * (64.0 * 256.0 + 256.0 * 256.0));
     assert!((forward - texts - (patches + 3.0 * block + projector)).abs() < 0.5, "{}", forward - texts);
-    // No gradient comes to pixels, nor to the last block, which nothing reads.
+    // Pixels need no gradient, and the last block gets none, because nothing reads its output.
     assert!((backward - texts_back - (patches + 2.0 * (2.0 * block + projector))).abs() < 0.5, "{}", backward - texts_back);
 }
 
@@ -233,7 +239,7 @@ fn images_that_are_not_modelled_are_refused_by_name() {
     assert!(compiled.iter().any(|blocker| blocker.starts_with("Images are modelled with")), "{compiled:?}");
 }
 
-/// How many tokens an image becomes stands beside the answer.
+/// The answer states how many tokens an image becomes.
 #[test]
 fn an_image_of_llava_is_576_tokens_and_one_of_gemma_3_is_256() {
     let tokens = |config: Value| {
@@ -252,7 +258,8 @@ fn an_image_of_llava_is_576_tokens_and_one_of_gemma_3_is_256() {
     assert_eq!(tokens(gemma), Some((256, [896, 896])));
 }
 
-/// One click leads from images that are refused to an answer: fewer where their tokens do not fit, or none.
+/// One click leads from images that are refused to an answer: fewer where their tokens do not fit,
+/// or none.
 #[test]
 fn refused_images_have_a_way_out() {
     let offered = |config: &Value, edit: &dyn Fn(&mut TrainingRun)| {
@@ -270,7 +277,7 @@ fn refused_images_have_a_way_out() {
     assert!(compiled.contains(&(Change::Images(0), "Texts alone".to_owned())), "{compiled:?}");
 }
 
-/// A tower for sound is called by what it is, and images are not asked for.
+/// A tower for sound is called an audio tower, and the form asks for no images.
 #[test]
 fn a_tower_for_sound_is_an_audio_tower() {
     let texts = json!({"model_type": "llama"});
@@ -283,7 +290,8 @@ fn a_tower_for_sound_is_an_audio_tower() {
     assert_eq!(model.tower.and_then(|tower| tower.seen(image)), None);
 }
 
-/// A server's tower works over the images of one prompt; where that is more than a block of the text, it is what is counted.
+/// A server's tower works over the images of one prompt. Where its working set is larger than that
+/// of a text block, the tower's is counted.
 #[test]
 fn a_server_that_sees_images_needs_room_for_its_tower() {
     let row = rows().next().expect("a row");
@@ -298,7 +306,8 @@ fn a_server_that_sees_images_needs_room_for_its_tower() {
     let line = |estimate: &headroom::estimator::Estimate| {
         estimate.ledger.lines.iter().find(|line| line.label == "Images in the vision tower").map(|line| line.bytes)
     };
-    // Pixels, patches of width 64 in and out, and twice the inner width of 128, for 16 patches and a class token, in 16 bits.
+    // 200 images in 16 bits, each with 3 × 56 × 56 pixels and 17 tokens (16 patches and a class
+    // token), which take a block's input and output of width 64 and two inner tensors of width 128.
     assert_eq!((line(&texts), line(&seen)), (None, Some(Bytes(200 * 2 * (3 * 56 * 56 + 17 * (2 * 64 + 2 * 128))))));
     assert!(seen.total() > texts.total() && seen.blockers.is_empty(), "{:?}", seen.blockers);
 }

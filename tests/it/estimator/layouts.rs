@@ -1,4 +1,5 @@
-//! Memory of layouts: hybrid sharding, host memory, uneven stages, buffers, and what frameworks forbid.
+//! Memory of layouts: hybrid sharding, host memory, uneven stages, buffers, and combinations that
+//! frameworks forbid.
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -62,7 +63,7 @@ fn hybrid_sharding_shares_within_its_groups() {
     }
 }
 
-/// Whatever waits in host memory is there, and not on the device.
+/// Offloaded states are counted in host memory and no longer on the device.
 #[test]
 fn host_memory_takes_over_what_leaves_the_device() {
     let offload = |optimizer, parameters, activations| Offload { optimizer, parameters, activations };
@@ -126,7 +127,8 @@ fn buffers_of_deepspeed_and_of_communicators_are_lines() {
     assert_eq!(of_label(&estimate(&job).ledger, "Communicator buffers"), 200 << 20, "tensor and data-parallel groups");
 }
 
-/// Llama 3's own split: 126 layers on 16 stages, the first and the last with one fewer (Grattafiori et al. 2024, section 3.3.2).
+/// Llama 3's pipeline split: 126 layers on 16 stages, where the first and the last stage hold one
+/// layer fewer (Grattafiori et al. 2024, section 3.3.2).
 #[test]
 fn ends_of_a_pipeline_may_hold_fewer_layers() {
     let blocks = |split, chunks, layers, stage: u64| {
@@ -174,7 +176,8 @@ fn every_block_lies_on_one_stage() {
     }
 }
 
-/// A tied embedding is held by both ends of the pipeline, and by one rank where both ends are on it.
+/// The first and the last stage of a pipeline each hold a copy of a tied embedding; a rank that is
+/// both ends holds one.
 #[test]
 fn a_tied_embedding_is_held_at_both_ends() {
     let tied = ModelConfig { tie_word_embeddings: true, ..model() };
@@ -218,7 +221,7 @@ fn schedules_keep_what_they_say() {
     }
 }
 
-/// The busiest rank's expert activations grow with its load, at most to all tokens of the group.
+/// Expert activations of the busiest rank grow with its load, up to all tokens of the group.
 #[test]
 fn the_busiest_expert_rank_is_the_verdict() {
     let row = headroom::catalog::model("mixtral-8x7b").expect("in the catalog");
@@ -235,7 +238,7 @@ fn the_busiest_expert_rank_is_the_verdict() {
     assert_eq!(total(8, 800), total(8, 5000));
 }
 
-/// What each framework forbids, in its words' place.
+/// Each forbidden combination is refused by a sentence that names the framework.
 #[test]
 fn forbidden_combinations_are_named_with_their_framework() {
     let cases: [(&str, Run, Edit); 15] = [
@@ -299,7 +302,8 @@ fn forbidden_combinations_are_named_with_their_framework() {
     assert!(blockers(&recomputed).iter().any(|blocker| blocker.to_string().contains("recomputes")));
 }
 
-/// Every stage is shown, and the highest of them is the verdict; what stays in flight falls from stage to stage.
+/// Every stage is listed and the highest peak decides the verdict; the number of micro-batches in
+/// flight falls from stage to stage.
 #[test]
 fn every_stage_has_a_peak_and_the_highest_is_the_verdict() {
     let listed: Run = |run| {

@@ -1,4 +1,5 @@
-//! Losses that a run names, against rows of PyTorch's own allocator on a pretended GPU (`tests/data/cuda/losses.jsonl`).
+//! Loss implementations that a run can choose, against rows of PyTorch's own allocator on a
+//! pretended GPU (`tests/data/cuda/losses.jsonl`).
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use headroom::config::{
@@ -9,7 +10,7 @@ use headroom::units::DType;
 
 use super::frameworks::{is_near, job, row};
 
-/// The Trainer's `bf16` under Cut Cross-Entropy.
+/// Cut Cross-Entropy under the Trainer's `bf16`: weights in bf16, with autocast.
 fn cut(run: &mut TrainingRun, _: &mut ParallelLayout) {
     (run.precision, run.loss) = (TrainingPrecision::Bf16Pure, Loss::Cut);
     run.optimizer_implementation = OptimizerImplementation::Fused;
@@ -30,7 +31,7 @@ fn cut_cross_entropy_takes_what_pytorch_measured() {
     }
 }
 
-/// Its kernels refuse weights of 32 bits.
+/// Cut Cross-Entropy's kernels refuse weights of 32 bits.
 #[test]
 fn cut_cross_entropy_needs_16_bits() {
     let with = |precision| {
@@ -45,7 +46,8 @@ fn cut_cross_entropy_needs_16_bits() {
     }
 }
 
-/// torchtitan's loss of 2024, behind compiled blocks. A loss that is not compiled is as eager otherwise.
+/// torchtitan's loss of 2024 is not compiled, also after compiled blocks. Where nothing is
+/// compiled, choosing it changes nothing.
 #[test]
 fn a_loss_that_is_not_compiled_holds_its_logits() {
     let titan = |loss: Loss, compile: bool| {

@@ -1,4 +1,5 @@
-//! Megatron-Core's stack against the paper its modules come from, and the ledger against its own moments.
+//! Megatron-Core's stack against the paper that its modules come from, and the ledger against the
+//! listed moments of a step.
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -15,7 +16,8 @@ use headroom::units::Bytes;
 use proptest::prelude::*;
 use support::{layout, training_job};
 
-/// A block as the paper has it: layer norms, biases, GeLU, four times as wide.
+/// The paper's block: layer norms, biases, GeLU, and a feed-forward layer four times as wide as the
+/// block.
 fn gpt(layers: u64) -> ModelConfig {
     ModelConfig {
         hidden_size: 1024,
@@ -51,7 +53,8 @@ fn with_dropout(run: &mut TrainingRun) {
     run.megatron = MegatronOptions { hidden_dropout: true, attention_dropout: true, ..MegatronOptions::DEFAULT };
 }
 
-/// What the blocks have saved when forward has ended, without norm statistics, which the paper leaves out.
+/// Bytes that the blocks have saved when forward has ended, without norm statistics, which the
+/// paper leaves out.
 fn blocks(ledger: &Ledger) -> u64 {
     let ends = ["Embedding", "Final norm", "Output layer", "Cross-entropy"];
     let lines = ledger.lines.iter().filter(|line| line.kind == MemoryKind::Activation && !ends.contains(&line.label));
@@ -99,7 +102,8 @@ fn blocks_recomputed_one_by_one_or_in_groups() {
     assert_eq!(inputs(groups(1)), 12);
     assert_eq!(inputs(groups(4)), 3);
     assert_eq!(inputs(groups(5)), 3);
-    // A block of this shape keeps 34 + 5·16·2048/1024 = 194 bytes per value of its input, 97 times the input.
+    // A block of this shape keeps 34 + 5·16·2048/1024 = 194 bytes per value of its input, 97 times
+    // the input.
     assert_eq!(inputs(RecomputeMethod::Block(2)), 2 + 10 * 97);
 }
 
@@ -114,7 +118,8 @@ fn states_take_eighteen_bytes_and_the_distributed_optimizer_shares_twelve_of_the
     assert_eq!(states(4, support::zero1()), [2 * parameters, 4 * parameters, 3 * parameters]);
 }
 
-/// Megatron-FSDP's defaults: blocks are gathered until half a billion elements are there, and both ends stay gathered.
+/// Megatron-FSDP's defaults: blocks are gathered ahead up to half a billion elements, and the
+/// embedding and the head stay gathered.
 #[test]
 fn gathered_weights_and_waiting_gradients_are_counted() {
     let block = 12 * 1024 * 1024 + 13 * 1024;
@@ -122,7 +127,7 @@ fn gathered_weights_and_waiting_gradients_are_counted() {
     let ledger = |sharding, layers| {
         let job = training_job(&gpt(layers), layout(1, 1, 4, sharding), |run| {
             megatron(run);
-            // Short, so that blocks hold more than the loss.
+            // Short sequences, so that the peak is in the blocks and not in the loss.
             run.seq_length = 16;
         });
         let ledger = estimate(&job).ledger;
@@ -186,7 +191,8 @@ fn experts_are_shared_out_and_their_states_over_fewer_copies() {
     let of = |ep, kind| after_forward(&job(ep)).of(kind).0;
     let experts = 3 * 16 * 3 * 512 * 256;
     assert_eq!(of(1, MemoryKind::Parameter) - of(8, MemoryKind::Parameter), 2 * (experts - experts / 8));
-    // Eight ranks share the states of everything, or one rank keeps those of an eighth: as much.
+    // Eight data-parallel ranks that share all states hold as much as one rank of eight
+    // expert-parallel ranks that keeps an eighth.
     assert_eq!(of(1, MemoryKind::OptimizerState), of(8, MemoryKind::OptimizerState));
 }
 

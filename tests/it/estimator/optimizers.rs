@@ -1,4 +1,5 @@
-//! Optimizers: the list, and what PyTorch's own take against what their descriptions say.
+//! The list of optimizers, and their descriptions against the memory that PyTorch's implementations
+//! take.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -88,7 +89,8 @@ fn muon_takes_what_pytorch_measures() {
     );
 }
 
-/// Texts so short that the step itself holds most: fp32 copies of the embedding beside its statistics.
+/// The texts are so short that the peak is in the optimizer's step, with fp32 copies of the
+/// embedding beside its statistics.
 #[test]
 fn the_adafactor_of_transformers_takes_what_pytorch_measures() {
     let rows = rows(include_str!("../../data/optimizers/adafactor_transformers.jsonl"));
@@ -106,7 +108,8 @@ fn the_adafactor_of_transformers_takes_what_pytorch_measures() {
         });
         let memory = device_memory(&job).expect("a known order");
         let measured = number(row, "/measured/peak_allocated");
-        // The Trainer's own numbers, as the loss that it adds up, are not played: each takes one block.
+        // The Trainer keeps scalars of its own, such as the summed loss, which the engine does not
+        // play; each takes one block of 512 bytes.
         assert!(memory.allocated.0.abs_diff(measured) <= 6 * 512, "{}: {} against {measured}", row["id"], memory.allocated.0);
         assert_eq!(memory.reserved.0, number(row, "/measured/peak_reserved"), "reserved of {}", row["id"]);
         let lines = estimate(&job).ledger.lines;

@@ -1,4 +1,5 @@
-//! What must hold for every job: sums, monotony, equal answers by two ways, and no panic however absurd the input.
+//! Properties of every job: sums add up, memory grows with its inputs, two ways to one answer
+//! agree, and no input panics.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -13,7 +14,8 @@ use proptest::prelude::*;
 use support::layout;
 use support::random::{SHARDINGS, job};
 
-/// One row of every parameter with its states, in their widest formats: 4 bytes each of weight, master weight and two moments.
+/// One row of every parameter with its states, in their widest formats: 4 bytes each of weight,
+/// master weight and two moments.
 fn rows(ledger: &Ledger) -> Bytes {
     let parameters = ledger.lines.iter().filter(|line| line.kind == MemoryKind::Parameter).flat_map(|line| &line.tensors);
     let row = |tensor: &TensorLine| {
@@ -23,7 +25,7 @@ fn rows(ledger: &Ledger) -> Bytes {
     Bytes(parameters.map(row).fold(0, u64::saturating_add))
 }
 
-/// The same job, its step played operator by operator.
+/// The job with eager kernels, so that its step is played operator by operator.
 fn with_eager_kernels(job: &Job) -> Job {
     job.with_run(|run| {
         if let Run::Training(run) = run {
@@ -35,7 +37,8 @@ fn with_eager_kernels(job: &Job) -> Job {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Tensors add up to their line, lines to the total, kinds to the total; capacity, total and margin agree.
+    /// Tensors add up to their line, lines to the total, kinds to the total; capacity, total and
+    /// margin agree.
     #[test]
     fn the_ledger_adds_up(job in job()) {
         let estimate = estimate(&job);
@@ -64,8 +67,9 @@ proptest! {
         prop_assert!(estimate(&job).total() <= long);
     }
 
-    /// Sharding more never holds more states on a rank, but for one row of each parameter: FSDP shares out whole rows, so that the first
-    /// rank has one of each, however many ranks there are.
+    /// More sharding never puts more states on a rank, up to one row of each parameter: FSDP shares
+    /// out whole rows, so the first rank has at least one row of each, however many ranks there
+    /// are.
     #[test]
     fn deeper_sharding_never_holds_more_states(job in job()) {
         // One stage: with several, another stage may hold the peak.
@@ -80,7 +84,7 @@ proptest! {
         prop_assert!(two + rows >= three && three == fsdp, "{two:?} {rows:?} {three:?} {fsdp:?}");
     }
 
-    /// No answer of the planner panics, and what it says can run does run.
+    /// No answer of the planner panics, and a layout that it calls runnable runs in the estimate.
     #[test]
     fn the_planner_keeps_its_word(job in job()) {
         let count = gpu_count(&job, MemoryUnit::Gib);
@@ -108,7 +112,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Curves pass through the current answer, rise with length, and hold the fields' order.
+    /// Curves pass through the current answer, rise with length, and keep their points in order.
     #[test]
     fn curves_pass_through_the_answer(job in job(), logarithmic in any::<bool>()) {
         let total = estimate(&job).total();
@@ -124,7 +128,8 @@ proptest! {
 }
 
 proptest! {
-    /// Laws give what the record gives: at other lengths, with other ranks, and with other numbers of sequences that are served.
+    /// Formulas in the length, the ranks and the number of served sequences give the memory that a
+    /// new record gives.
     #[test]
     fn laws_tell_what_records_tell(
         job in job(),
@@ -155,14 +160,15 @@ proptest! {
         }
     }
 
-    /// The fast sums that curves and searches use are the ledger's.
+    /// The fast sums by kind, which curves and searches use, equal the ledger's.
     #[test]
     fn sums_by_kind_are_the_ledgers(job in job()) {
         prop_assert_eq!(memory_by_kind(&job), estimate(&job).ledger.by_kind());
     }
 }
 
-/// Before a loss fills its first chunk or tile, or a window its width, lengths follow laws of their own.
+/// Short lengths follow other formulas: below the first full chunk or tile of a loss, and below a
+/// window's width.
 #[test]
 fn lengths_before_the_first_bend_are_told_as_well() {
     for link in [
@@ -178,8 +184,8 @@ fn lengths_before_the_first_bend_are_told_as_well() {
     }
 }
 
-/// What stays for the whole of forward is counted once for each block, in the ledger as in the fast sums: autocast keeps its copies of weights
-/// until forward ends, though recomputation lets the rest of a block go.
+/// Autocast keeps its copies of weights until forward ends, although recomputation frees the rest
+/// of a block. Ledger and fast sums must count the copies of every block once.
 #[test]
 fn copies_that_stay_until_forward_ends_are_all_in_the_ledger() {
     for link in [
@@ -192,7 +198,8 @@ fn copies_that_stay_until_forward_ends_are_all_in_the_ledger() {
     }
 }
 
-/// Where sliding and other blocks read masks of their own, backward lets go of each once, whatever recomputes and however the stages cut.
+/// Sliding and full blocks read masks of their own. Backward frees each mask once, whatever is
+/// recomputed and wherever stages begin.
 #[test]
 fn masks_of_sliding_blocks_go_once() {
     for model in ["gemma2-9b", "gpt-oss-20b", "mistral-7b"] {

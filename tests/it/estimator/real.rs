@@ -1,4 +1,5 @@
-//! Training steps on a real H100 under PyTorch 2.11 (`data/cuda/h100.jsonl`): what the allocator counted there.
+//! Training steps on a real H100 under PyTorch 2.11 (`data/cuda/h100.jsonl`), with the counters of
+//! its allocator.
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a failed expectation is a failed test")]
 
 use headroom::config::Job;
@@ -10,7 +11,8 @@ use serde_json::Value;
 
 use super::cuda::{job_of, number};
 
-/// Rows under PyTorch alone whose attention is played: flash attention, the memory-efficient kernel, or the module's own.
+/// Rows under plain PyTorch whose attention kernel the engine plays: flash attention, the
+/// memory-efficient kernel, or the module's own code.
 fn rows() -> Vec<Value> {
     let rows = include_str!("../../data/cuda/h100.jsonl").lines().map(|line| serde_json::from_str(line).expect("a row"));
     let is_played = |row: &Value| {
@@ -38,7 +40,8 @@ fn errors(pairs: impl Iterator<Item = (u64, u64)>) -> Vec<f64> {
     all
 }
 
-/// Some of the rows whose card was not made smaller; `tools/accuracy` holds all of them to the same bars.
+/// Every sixth row whose card was not made smaller, to keep the test short; `tools/accuracy` holds
+/// all of them to the same bounds.
 #[test]
 fn a_real_h100_holds_what_the_replay_does() {
     let whole = |row: &Value| row["run"]["gpu_total_bytes"] == 0;
@@ -55,8 +58,8 @@ fn a_real_h100_holds_what_the_replay_does() {
     assert!(reserved[middle] < 0.001 && reserved[ninth] < 0.08 && reserved[last] < 0.08, "{reserved:?}");
 }
 
-/// Before 2.15 PyTorch keeps the workspaces of cuBLAS, and what is asked for at the peak is the ledger with them. Where layers add a bias,
-/// the ledger lacks 1 MiB of cuBLASLt's for each thread.
+/// Before 2.15 PyTorch keeps cuBLAS's workspaces, and the ledger with them is the requested peak.
+/// Where layers add a bias, the ledger lacks 1 MiB of cuBLASLt's workspace for each thread.
 #[test]
 fn the_ledger_counts_the_workspaces_that_pytorch_keeps() {
     let mut exact = 0;
@@ -71,7 +74,7 @@ fn the_ledger_counts_the_workspaces_that_pytorch_keeps() {
     assert!(exact >= 38, "{exact} of {}", rows.len());
 }
 
-/// The input that asks for them: a line of the ledger, and as much more at the replayed peak.
+/// The input for kept workspaces adds a line to the ledger, and the replayed peak grows by as much.
 #[test]
 fn a_link_says_that_workspaces_are_kept() {
     let job = |link| decode(link).scenario.resolve().expect("a job");

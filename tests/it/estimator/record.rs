@@ -17,8 +17,9 @@ use headroom::units::to_f64;
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// Every model of the catalog, as it is and, but for encoders, with the modules of each other family that has its shape: encoders'
-/// families have matrices of their own beside their blocks'.
+/// Every model of the catalog, as it is and with the modules of each other family that has its
+/// shape. Encoders stay as they are, because their families have matrices of their own outside the
+/// blocks.
 fn models() -> impl Iterator<Item = ModelConfig> {
     // Of some models the parameters are counted alone.
     let runs = |model: &&ModelConfig| model.encoder.is_none() || model.family.modules().encoder.trains;
@@ -41,7 +42,8 @@ fn served_models() -> Vec<ModelConfig> {
     ["states", "parameters_families"].into_iter().flat_map(read).collect()
 }
 
-/// Weights of a block's matrix that one token is multiplied with; nothing of norms of every head.
+/// Weights of a block's matrix that one token is multiplied with; 0 for other tensors, such as
+/// norms of each head.
 fn met_by_a_token(model: &ModelConfig, op: &Op, tensor: &Tensor) -> u64 {
     let of_norm = op.name.contains("norm") && op.name != "Gate of the norm";
     let is_matrix = tensor.shape.dims().count() > 1 && !tensor.name.ends_with("biases") && !of_norm;
@@ -49,12 +51,13 @@ fn met_by_a_token(model: &ModelConfig, op: &Op, tensor: &Tensor) -> u64 {
         return 0;
     }
     let elements = tensor.shape.elements().0;
-    // Each expert's matrix is one of as many.
+    // A token meets the matrices of its own experts only.
     let of_expert = model.moe.as_ref().filter(|_| tensor.shape.dims().count() > 2);
     of_expert.map_or(elements, |moe| elements / moe.num_experts * moe.num_experts_per_tok)
 }
 
-/// FLOPs of a state for one token: `2 · n · p · r` for each of two products, or three of a delta rule, none of a convolution.
+/// FLOPs of a state for one token: `2 · n · p · r` for each product. There are two products, three
+/// under a delta rule, and none for a convolution.
 fn over_state(mixer: &Mixer) -> f64 {
     let (products, width) = match mixer.kind {
         MixerKind::Lfm2 | MixerKind::RgLru | MixerKind::Rwkv => (0.0, 0),
@@ -71,9 +74,11 @@ fn over_state(mixer: &Mixer) -> f64 {
     2.0 * products * to_f64(mixer.inner() * width)
 }
 
-/// FLOPs of both ends: `2 · rows · h · v` for the head. Where embedding and head are narrower than the blocks, all tokens are multiplied
-/// with two more matrices; a score has one column in place of the vocabulary. Several residual streams have matrices that make them, and
-/// what makes the layers' own inputs of the embedding. An encoder's head stands behind a square matrix.
+/// FLOPs of embedding and head: `2 · rows · h · v` for the head. Where embedding and head are
+/// narrower than the blocks, all tokens are multiplied with two more matrices. A score has one
+/// column in place of the vocabulary. Several residual streams add the matrices that make them and
+/// those that make each layer's own input from the embedding. An encoder's head follows a square
+/// matrix.
 fn of_ends(with: &Lowering) -> f64 {
     let (model, tokens) = (with.model, to_f64(with.seq_length) * to_f64(with.micro_batch_size));
     let rows = if with.training { tokens } else { to_f64(with.concurrent_sequences) };
@@ -89,8 +94,10 @@ fn of_ends(with: &Lowering) -> f64 {
     2.0 * rows * to_f64(width) * to_f64(columns) + 2.0 * tokens * to_f64(beside + streams + transform)
 }
 
-/// `2 · b · s · (weights that a token meets) + 2 · b · s · c · a · (d + d of values)` in each block, and those of both ends; `c` are the
-/// tokens of a text. Of `n` residual streams each block multiplies every token's with `n` by `n` coefficients, and meets its router twice.
+/// `2 · b · s · (weights that a token meets) + 2 · b · s · c · a · (d + d of values)` in each
+/// block, plus embedding and head; `c` is the number of tokens of a text. With `n` residual
+/// streams, each block multiplies every token's streams with `n` by `n` coefficients and runs their
+/// router twice.
 fn closed_form(with: &Lowering, list: &OpList) -> f64 {
     let (whole, tokens) = (with.model, to_f64(with.seq_length) * to_f64(with.micro_batch_size));
     let text = to_f64(with.packed_text.unwrap_or(with.context_length));
@@ -98,12 +105,13 @@ fn closed_form(with: &Lowering, list: &OpList) -> f64 {
         let model = &*whole.of_layers(kind.of);
         let width = model.head_dim + model.value_head_dim();
         let core = 2.0 * tokens * text * to_f64(model.num_attention_heads) * to_f64(width);
-        // Differential attention sees each half of the values by itself.
+        // Differential attention runs twice, once for each half of the values.
         let core = if model.family.modules().differential { 2.0 * core } else { core };
         let core = if kind.of.keys == Keys::None { 0.0 } else { core };
         let state = model.mixer().filter(|_| kind.of.mixer).map_or(0.0, over_state);
         let weights = kind.ops.iter().flat_map(|op| op.tensors.iter().map(|tensor| to_f64(met_by_a_token(model, op, tensor))));
-        // An indexer scores every token, and weighs what its heads say, unless it chooses blocks.
+        // An indexer scores every token and weighs the scores of its heads, unless it chooses
+        // blocks.
         let scores = model
             .indexer()
             .filter(|_| kind.of.indexed)
@@ -123,8 +131,9 @@ fn is_closed_form(with: &Lowering) {
     assert!((ours - expected).abs() < 0.5, "{family:?} {kernels:?} {attention:?}: {ours:e} against {expected:e}");
 }
 
-/// True where a matrix meets every token once and nothing else is multiplied. PyTorch's own counter stands beside the products of others:
-/// of encoders beside decoders, of layers that keep a state, and of compressed keys.
+/// True where each matrix is multiplied with every token once and there are no other products.
+/// Other models (an encoder beside a decoder, layers that keep a state, compressed keys) are
+/// compared with PyTorch's own counter in other tests.
 fn is_plain(model: &ModelConfig) -> bool {
     model.hybrid.is_none() && model.source.is_none() && model.compressed.is_none()
 }
@@ -143,10 +152,10 @@ fn every_matrix_is_multiplied_once_with_every_token_that_meets_it() {
 
 #[test]
 fn served_models_multiply_as_trained_ones_and_the_head_only_the_last_tokens() {
-    // Encoders are not served, alone or beside a decoder.
-    // PyTorch's own counter stands beside what shared blocks multiply.
+    // Encoders are not served, alone or beside a decoder. Shared blocks are compared with PyTorch's
+    // own counter.
     let plain = |model: &ModelConfig| model.source.is_none() && model.shared.is_none();
-    // Of models that are counted alone nobody tells products.
+    // Of models whose parameters alone are counted, the products are unknown.
     let writes = |model: &ModelConfig| model.is_served() && plain(model) && !model.is_counted_and_served();
     for model in models().chain(served_models()).filter(writes) {
         for attention in [AttentionKernel::Standard, AttentionKernel::Flash] {
@@ -156,10 +165,11 @@ fn served_models_multiply_as_trained_ones_and_the_head_only_the_last_tokens() {
     }
 }
 
-/// Adapters multiply as all matrices do, what is learned before a text only lengthens it, and a score takes the place of the vocabulary.
+/// Adapters add products like any matrix, learned tokens before a text only lengthen it, and a
+/// score has one column in place of the vocabulary.
 #[test]
 fn what_learns_adds_its_own_products_alone() {
-    // Those of blocks; some models have linear layers around them, too.
+    // The matrices of blocks; some models have further linear layers outside the blocks.
     let inner = Targets::GATE.and(Targets::UP).and(Targets::DOWN);
     let of_blocks = Targets::QUERY.and(Targets::KEY).and(Targets::VALUE).and(Targets::OUTPUT).and(inner);
     let full = Tuning { target_modules: of_blocks, ..Tuning::FULL };
@@ -172,7 +182,8 @@ fn what_learns_adds_its_own_products_alone() {
     for (model, at) in models().filter(is_plain).zip(0_usize..) {
         let (mut tuning, recompute) = tunings[at % tunings.len()];
         if model.family.modules().peft_finds_experts {
-            // Adapters of experts are multiplied out, whatever tokens meet them.
+            // peft multiplies out the adapters of experts whichever tokens they get, which is not
+            // this closed form; so experts have none here.
             tuning.target_modules = Targets::QUERY.and(Targets::OUTPUT);
         }
         for kernels in [support::eager(), support::fused()] {
@@ -184,8 +195,9 @@ fn what_learns_adds_its_own_products_alone() {
     }
 }
 
-/// PyTorch 2.15's FLOP counter on peft 0.21's adapters of rank 8 beside every matrix of a small Llama, eager attention, two texts of 64
-/// tokens: LoRA, DoRA, and DoRA with dropout, which multiplies with every frozen weight once more.
+/// PyTorch 2.15's FLOP counter on peft 0.21's adapters of rank 8 beside every matrix of a small
+/// Llama, eager attention, two texts of 64 tokens: LoRA, DoRA, and DoRA with dropout, which
+/// multiplies with every frozen weight once more.
 #[test]
 fn adapters_have_the_flops_that_pytorch_counts() {
     for (method, dropout, counted) in [
@@ -227,7 +239,7 @@ proptest! {
     }
 }
 
-/// A family that calls its products by other names would have no working set.
+/// Working sets are found by the names of products: a family with other names would have none.
 #[test]
 fn every_half_of_a_served_block_works_with_something() {
     // Encoders are not served, alone or beside a decoder.
@@ -245,7 +257,8 @@ fn every_half_of_a_served_block_works_with_something() {
     }
 }
 
-/// A family that calls its matrices by other names would be trained without them; Megatron-LM has no gates of shared experts.
+/// Matrices are found by name: a family with other names would be trained without them. Gates of
+/// shared experts are left out, because Megatron-LM has none.
 #[test]
 fn megatron_lm_has_every_matrix_of_a_block() {
     let elements = |op: &Op| {
@@ -254,7 +267,7 @@ fn megatron_lm_has_every_matrix_of_a_block() {
         };
         op.tensors.iter().filter(is_matrix).map(|tensor| tensor.shape.elements().0).sum::<u64>()
     };
-    // Megatron-LM here has no encoder beside a decoder.
+    // Under Megatron-LM, an encoder beside a decoder is not modelled.
     let decoders = models().filter(is_plain);
     for model in decoders.filter(|model| !model.has_parts_of_its_own()) {
         let layout = support::layout(1, 1, 1, DataSharding::NOTHING);

@@ -1,4 +1,5 @@
-//! Pipeline schedules: the order of passes against the closed forms of the papers, which share nothing with it.
+//! Pipeline schedules: the order of passes against the papers' closed forms, which share no code
+//! with it.
 #![allow(
     clippy::expect_used,
     clippy::float_cmp,
@@ -12,11 +13,13 @@ fn pipeline(schedule: PipelineSchedule, ranks: u64, chunks: u64, micro_batches: 
     Pipeline { schedule, ranks, chunks, micro_batches, group: ranks }
 }
 
-/// The most chunks of micro-batches between their forward and the end of their backward.
+/// The highest number of micro-batch chunks that are between their forward and the end of their
+/// backward at one time.
 fn most_in_flight(order: &[Slot]) -> u64 {
     let (mut now, mut most) = (0_i64, 0);
     for slot in order {
-        // Of two passes that run together the new activations are there before the old ones go.
+        // Where two passes run together, the new activations are allocated before the old ones are
+        // freed.
         now += i64::from(slot.work == Work::Forward);
         most = most.max(now);
         now -= i64::from(slot.work.releases());
@@ -25,7 +28,7 @@ fn most_in_flight(order: &[Slot]) -> u64 {
     u64::try_from(most).expect("a count")
 }
 
-/// Schedules with numbers that they allow.
+/// Schedules with numbers of stages, chunks and micro-batches that they allow.
 fn any_pipeline() -> impl Strategy<Value = Pipeline> {
     (0_usize..6, 1_u64..=8, 1_u64..=4, 1_u64..=4, 1_u64..=40).prop_map(|(at, p, v, groups, m)| {
         let schedule = SCHEDULES[at].schedule;
@@ -60,7 +63,7 @@ proptest! {
         }
     }
 
-    /// Whole numbers, so that sums are exact.
+    /// Times are whole numbers, so that sums are exact.
     #[test]
     fn the_order_waits_as_long_as_the_closed_form_says(pipeline in any_pipeline(), times in (1_u32..=9, 1_u32..=9, 1_u32..=9)) {
         let (f, b, w) = times;
@@ -78,13 +81,14 @@ proptest! {
         if stated {
             prop_assert_eq!(played.bubble, pipeline.bubble(&times), "{:?} {:?}", pipeline, times);
         }
-        // All work is done: the ranks' passes fill what is not idle.
+        // No rank can end before it has done its own passes.
         let work = f64::from(f + b + w) * f64::from(u32::try_from(m * pipeline.chunks).expect("small"));
         prop_assert!(played.end >= work);
     }
 }
 
-/// Huang et al. 2019 (section 2.3), Narayanan et al. 2021 (section 2.2), Qi et al. 2023 (section 2), DeepSeek-V3 (table 2).
+/// Huang et al. 2019 (section 2.3), Narayanan et al. 2021 (section 2.2), Qi et al. 2023 (section
+/// 2), DeepSeek-V3 (table 2).
 #[test]
 fn the_papers_own_examples() {
     let unit = PassTimes::new(1.0, 1.0, 1.0);
@@ -107,7 +111,8 @@ fn the_papers_own_examples() {
     assert_eq!(share(2, 12), 3.0 / 24.0);
 }
 
-/// The middle ranks of the figure in the report run `F B` pairs together, and no rank more than two passes at once.
+/// In the figure of DualPipe's report, the middle ranks run a forward and a backward together, and
+/// no rank runs more than two passes at once.
 #[test]
 fn two_passes_run_together_under_dualpipe_only() {
     for facts in &SCHEDULES {

@@ -1,4 +1,5 @@
-//! Serving: what formats store, what servers print, how many requests and accelerators, and how fast.
+//! Serving: stored formats, figures that servers print, counts of requests and accelerators, and
+//! speed.
 #![allow(clippy::expect_used, clippy::float_cmp, reason = "a failed expectation is a failed test; the same sums are compared")]
 
 use crate::support;
@@ -21,7 +22,7 @@ fn model(id: &str) -> ModelConfig {
     headroom::catalog::model(id).expect("in the catalog").config.clone()
 }
 
-/// That run of a model on H100s.
+/// A serving job of a catalog model on H100s, changed by `edit`.
 fn job(id: &str, layout: ParallelLayout, edit: impl FnOnce(&mut ServingRun)) -> Job {
     let job = support::serving_job(&model(id), layout, edit);
     let row = headroom::catalog::accelerator("h100-80").expect("in the catalog");
@@ -88,7 +89,8 @@ fn every_format_is_smaller_than_the_one_before_it_in_bits() {
     }
 }
 
-/// Ranks share rows and groups: together they hold the whole, and what every rank keeps.
+/// Ranks share rows and groups of scales: together they hold the whole, plus the parts that every
+/// rank keeps.
 #[test]
 fn ranks_share_scales_as_they_share_weights() {
     for format in [WeightFormat::Awq, WeightFormat::Q4KM, WeightFormat::Fp8Channel, WeightFormat::Nf4] {
@@ -134,11 +136,13 @@ fn blocks_and_shared_prefixes_are_whole() {
     assert_eq!(cache(|run| run.engine = engine("vllm", 0.9)), 10 * 1008 * token);
     assert_eq!(cache(|run| run.shared_prefix = 600), (600 + 10 * 400) * token);
     assert_eq!(cache(|run| (run.shared_prefix, run.block_size) = (600, Some(16))), (592 + 10 * 416) * token);
-    // A sequence's last token is its own.
+    // The last token of a sequence is never shared, even where the shared prefix is longer than the
+    // sequence.
     assert_eq!(cache(|run| run.shared_prefix = 5000), (999 + 10) * token);
 }
 
-/// Meta-Llama-3-8B on 79.22 GiB (vLLM's pull request 10511): 71.29 GiB to use, of which 1.79 lie outside PyTorch.
+/// Meta-Llama-3-8B on 79.22 GiB (vLLM's pull request 10511): 71.29 GiB to use, of which 1.79 lie
+/// outside PyTorch.
 #[test]
 fn vllm_leaves_its_share_free_and_counts_blocks() {
     let gib = |gib: f64| Bytes(0) + Bytes((1u64 << 30) * 100).percent(gib);
@@ -158,11 +162,12 @@ fn vllm_leaves_its_share_free_and_counts_blocks() {
     assert_eq!(room.blocks, Some(room.bytes.0 / (16 * 131_072)));
     let blocks = u32::try_from(room.blocks.expect("alike layers")).expect("a small number");
     assert!((room.concurrency - f64::from(blocks) / 512.0).abs() < 1e-9);
-    // 53.29 GiB were found.
+    // vLLM printed 53.29 GiB of room for the cache.
     assert!((room.bytes.as_f64() / gib(53.29).as_f64() - 1.0).abs() < 0.03, "{room:?}");
 }
 
-/// Whatever the rule, so many sequences fit as its concurrency says, but for what grows with them beside the cache.
+/// Under each engine's rule, as many sequences fit as its concurrency says, up to the memory beside
+/// the cache that grows with them.
 #[test]
 fn concurrency_is_what_fits() {
     for rule in [Engine::DEFAULT, engine("vllm", 0.9), engine("sglang", 0.88)] {
@@ -176,7 +181,8 @@ fn concurrency_is_what_fits() {
     }
 }
 
-/// Latent vectors have no heads: tensor ranks hold all of them. Heads are copied where ranks outnumber them.
+/// Latent vectors have no heads, so every tensor rank holds all of them. Heads are copied where
+/// there are more ranks than heads.
 #[test]
 fn what_tensor_ranks_cannot_share_out() {
     let cache = |id: &str, t| of(id, tensor(t), |_| ()).ledger.of(MemoryKind::KvCache);
@@ -185,14 +191,16 @@ fn what_tensor_ranks_cannot_share_out() {
     assert_eq!(cache("llama3-8b", 1), cache("llama3-8b", 8) * 8);
 }
 
-/// Layers that look back on a window have other blocks than the others: no count of blocks, but a concurrency.
+/// Layers with a window have cache blocks of another kind than the others. The answer then gives a
+/// concurrency and no count of blocks.
 #[test]
 fn hybrid_layers_have_no_common_blocks() {
     let room = of("gemma2-9b", ParallelLayout::SINGLE, |run| run.context_length = 8192).cache_room.expect("a cache");
     assert!(room.blocks.is_none() && room.concurrency > 1.0);
 }
 
-/// Walkthrough 5: 70 billion parameters with 128k tokens. A 4-bit format fits one card, tightly, and the engine has checked it.
+/// Walkthrough 5: a model of 70 billion parameters with 128k tokens. A 4-bit format just fits one
+/// card, and the estimate has verified that fix.
 #[test]
 fn four_bits_fit_one_card() {
     let job = job("llama3-70b", ParallelLayout::SINGLE, |run| run.context_length = 131_072);
@@ -221,7 +229,7 @@ fn half_the_cache_is_twice_the_sequences() {
     assert_eq!(found.quantization, Some(WeightFormat::Bf16));
 }
 
-/// What is offered is what the server loads.
+/// Only formats that the chosen server loads are offered.
 #[test]
 fn formats_are_those_of_the_server() {
     for rule in [engine("vllm", 0.9), engine("sglang", 0.88), engine("llama-cpp", 1.0)] {
@@ -324,7 +332,8 @@ fn at_two_dollars(job: &Job) -> Job {
     Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster).expect("a valid job")
 }
 
-/// 100 users on three replicas: 34, 33 and 33 requests. The fullest sets the pace of all, and all three GPUs are paid for.
+/// 100 users on three replicas are 34, 33 and 33 requests. The replica with 34 sets the pace of
+/// all, and all three GPUs are paid for.
 #[test]
 fn a_load_is_as_fast_as_its_fullest_replica() {
     let three = support::layout(1, 1, 3, headroom::config::DataSharding::NOTHING);
@@ -348,7 +357,7 @@ fn a_load_is_as_fast_as_its_fullest_replica() {
     near(one.price_per_million, 3.0 * 2.0 * pace.decode(1).0 / 3600.0 * 1e6);
 }
 
-/// Where a mean length is stated, requests are as long as that in the cache, and more of them find room.
+/// With a stated mean length, requests take that length in the cache, so more of them fit.
 #[test]
 fn a_mean_length_is_what_the_cache_holds() {
     let with = |lengths| job("llama3-8b", ParallelLayout::SINGLE, |run| (run.users, run.lengths) = (Some(40), lengths));
@@ -360,7 +369,7 @@ fn a_mean_length_is_what_the_cache_holds() {
     near(mean_pace.decode.0, short.decode(40).0);
 }
 
-/// Without users a load is the stated requests on every replica: what the times of one replica say.
+/// Without users, every replica runs the stated requests, so the load has the times of one replica.
 #[test]
 fn without_users_every_replica_runs_the_stated_requests() {
     let job =
@@ -393,7 +402,7 @@ fn the_smallest_replica_agrees_with_what_is_stated() {
     assert_eq!(found(&large, StatedLayout { gpus: Some(2), ..StatedLayout::default() }), Some((2, 1, 1)));
     assert_eq!(found(&large, StatedLayout { tensor: Some(8), ..StatedLayout::default() }), Some((8, 1, 1)));
     assert_eq!(found(&large, StatedLayout { pipeline: Some(2), ..StatedLayout::default() }), Some((2, 2, 1)));
-    // A degree that heads do not divide by is left to the estimate to refuse.
+    // A tensor degree that does not divide the heads is accepted here; the estimate refuses it.
     assert_eq!(found(&large, StatedLayout { tensor: Some(3), ..StatedLayout::default() }), Some((3, 1, 1)));
     assert_eq!(found(&large, StatedLayout { gpus: Some(4), tensor: Some(3), pipeline: None }), None);
     let none = with_memory(&large, 1 << 20);
@@ -410,7 +419,8 @@ fn with_memory(job: &Job, memory: u64) -> Job {
     Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster).expect("a valid job")
 }
 
-/// The curve by GPUs is about one replica: it begins with one GPU, and the scenario stands where its replica does.
+/// The curve by GPUs shows one replica: it begins with one GPU, and the scenario's point is at the
+/// size of its replica.
 #[test]
 fn the_curve_by_gpus_begins_with_one() {
     for (t, d) in [(1, 8), (2, 4), (4, 1)] {
@@ -420,7 +430,8 @@ fn the_curve_by_gpus_begins_with_one() {
     }
 }
 
-/// One H100 reads 15 GB in 5.6 ms; in a short context products take longer from where they take as long as that.
+/// One H100 reads the 15 GB of weights in 5.6 ms. With a short context, decoding is bound by
+/// compute once its products take longer than that.
 #[test]
 fn decoding_turns_from_memory_to_compute() {
     let job = job("llama3-8b", ParallelLayout::SINGLE, |run| run.context_length = 16);
@@ -439,7 +450,8 @@ fn a_prompt_takes_its_chunks_and_a_square_of_attention() {
     assert!(two > 2.0 * one && all > 64.0 * one && all < 64.0 * one * 4.0, "{one} {two} {all}");
 }
 
-/// Of 256 experts eight answer one token: a step of one sequence reads a small part of them, a step of thousands nearly all.
+/// Eight of 256 experts process one token, so a step of one sequence reads few of them and a step
+/// of thousands reads nearly all.
 #[test]
 fn few_tokens_read_few_experts() {
     let pace = Pace::of(&job("deepseek-v3", tensor(8), |run| run.quantization = WeightFormat::Fp8Block)).expect("a pace");
@@ -451,11 +463,13 @@ fn whole_experts_are_dealt_out() {
     let of = |t, whole| of("mixtral-8x7b", tensor(t), |run| run.expert_parallel = whole).ledger.of(MemoryKind::Parameter);
     assert_eq!(of(8, true), of(8, false));
     assert_eq!(of(1, true), of(1, false));
-    // Of eight experts sixteen ranks cannot hold half each.
+    // Sixteen ranks cannot hold half of one of eight experts each, so some hold more than their
+    // share.
     assert!(of(16, true) > of(16, false));
 }
 
-/// DeepSeek-V3 on so many tensor ranks, with whole experts and with tokens that travel to them.
+/// DeepSeek-V3 on `t` tensor ranks; `whole`: each rank has whole experts, `sent`: tokens are sent
+/// to the ranks of their experts.
 fn dispatched(t: u64, whole: bool, sent: bool) -> Job {
     job("deepseek-v3", tensor(t), |run| {
         (run.quantization, run.expert_parallel, run.sends_tokens) = (WeightFormat::Fp8Block, whole, sent);
@@ -465,19 +479,20 @@ fn dispatched(t: u64, whole: bool, sent: bool) -> Job {
 #[test]
 fn tokens_travel_to_whole_experts_and_back() {
     let messages = |t, whole, sent| times(&dispatched(t, whole, sent)).expect("a time").messages;
-    // Whole experts alone change no message: all ranks have all tokens, and sum what their experts make of them.
+    // Whole experts without sent tokens change no message: every rank has all tokens, and the ranks
+    // sum their experts' outputs.
     assert_eq!(messages(8, true, false), messages(8, false, false));
     assert_eq!(messages(8, false, true), messages(8, false, false));
     assert!(messages(8, true, false).iter().all(|messages| messages.experts.0 == 0.0 && messages.stages.0 == 0.0));
-    // One of two sums gives way to the journey in the 58 layers with experts.
+    // In the 58 layers with experts, sending tokens replaces one of two all-reduces.
     let ([chunk, further], [before, _]) = (messages(8, true, true), messages(8, true, false));
     assert!(further.experts.0 > 0.0 && chunk.experts.0 > further.experts.0 && chunk.sums.0 < before.sums.0);
-    // 2,048 tokens on 8 ranks: eight copies of 256 tokens of 7,168 values of 2 bytes, seven eighths of which leave the rank, over
-    // NVLink both ways in 58 layers.
+    // 2,048 tokens on 8 ranks are 256 tokens a rank. Each is sent to eight experts as 7,168 values
+    // of 2 bytes; seven eighths leave the rank, over NVLink, there and back, in 58 layers.
     let bytes = 8.0 * 256.0 * 7168.0 * 2.0 * 7.0 / 8.0;
     let least = 58.0 * 2.0 * bytes / 450e9;
     assert!(chunk.experts.0 > least && chunk.experts.0 < 2.0 * least, "{} {least}", chunk.experts.0);
-    // Between two nodes the network is the narrow way.
+    // Between two nodes the network is slower than NVLink.
     assert!(messages(16, true, true)[0].experts.0 > chunk.experts.0);
     assert_eq!(messages(1, true, true)[0].total(), 0.0);
 }
@@ -487,13 +502,13 @@ fn messages_are_in_the_times() {
     let of = |sent| times(&dispatched(8, true, sent)).expect("a time");
     let (stay, travel) = (of(false), of(true));
     let further = travel.messages[1].total() - stay.messages[1].total();
-    // Shared experts are whole then, which every step reads.
+    // Where tokens are sent, each rank holds the shared experts whole, and every step reads them.
     let read = travel.decode.0 - stay.decode.0 - further;
     assert!(read > 0.0 && further > 0.0, "{read} {further}");
     let weights = |sent| estimate(&dispatched(8, true, sent)).ledger.of(MemoryKind::Parameter).as_f64();
     let shared = 58.0 * 3.0 * 7168.0 * 2048.0 * 7.0 / 8.0;
     assert!(((weights(true) - weights(false)) / shared - 1.0).abs() < 0.01);
-    // A model without experts has none to send to.
+    // A model without experts sends no tokens, so the setting changes nothing.
     let dense = |sent| times(&job("llama3-70b", tensor(8), |run| (run.expert_parallel, run.sends_tokens) = (sent, sent)));
     assert_eq!(dense(true), dense(false));
 }
@@ -501,7 +516,7 @@ fn messages_are_in_the_times() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The stated count carries the users; with one replica fewer it does not.
+    /// The answer's count of GPUs carries the users; one replica fewer does not.
     #[test]
     fn the_fewest_carry_the_users_and_one_replica_fewer_does_not(
         users in 1_u64..3000, context_length in 256_u64..100_000, mean in 1_u64..5000, mixed in any::<bool>(), rule in 0_usize..3,
@@ -517,13 +532,14 @@ proptest! {
         prop_assert!(found.carries() && found.holds() >= users);
         prop_assert_eq!(found.each, users.div_ceil(found.replicas));
         prop_assert_eq!(found.gpus / found.layout.world_size(), found.replicas);
-        // The scenario that takes it over carries them on its own.
+        // The scenario with that layout carries them, too.
         let data_parallel_size = found.replicas.try_into().expect("at least one");
         let taken = job.with_layout(ParallelLayout { data_parallel_size, ..found.layout });
         let own = with_users(&taken).own;
         prop_assert!(own.carries());
         prop_assert_eq!((own.room, own.each, own.replicas), (found.room, found.each, found.replicas));
-        // Counts within a node are of replicas; beyond it of whole nodes, with all the replicas that these hold.
+        // Counts within a node go by replicas. Beyond one node they go by whole nodes, with all
+        // replicas that fit on these.
         let node = job.cluster().accelerator.accelerators_per_node;
         let fewer = if found.gpus <= node { found.replicas - 1 } else { (found.gpus - node) / found.layout.world_size() };
         if let Ok(data_parallel_size) = fewer.try_into() {
@@ -536,7 +552,8 @@ proptest! {
         prop_assert!(mixed || estimate(&filled).runs());
     }
 
-    /// Every format, cache, rule and layout: parts add up, blocks fit their room, nothing panics.
+    /// For every format, cache, engine and layout, parts add up, blocks fit into their room, and
+    /// nothing panics.
     #[test]
     fn parts_add_up_and_blocks_fit(
         format in 0..WeightFormat::WORDS.len(), cache in 0..CacheFormat::WORDS.len(), rule in 0_usize..4, t in 0_u32..5, p in 0_u32..3,

@@ -1,4 +1,5 @@
-//! Times of serving: against single operations of a card whose own measurements are in no table, and how they move with what is changed.
+//! Serving times: compared with measured operations of a card that the rate tables do not contain,
+//! and with how they must change with the inputs.
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use std::fs;
@@ -34,7 +35,8 @@ fn median(mut errors: Vec<f64>) -> f64 {
     errors.get(errors.len() / 2).copied().expect("some rows")
 }
 
-/// The shares that were fitted to an H100 tell an H200's products and attention, which were measured by other people in another way.
+/// Efficiencies that were fitted to an H100 predict an H200's products and attention, which other
+/// people measured in another way.
 #[test]
 fn shares_of_one_card_tell_the_next() {
     let text = fs::read_to_string("tests/data/rates/h200.jsonl").expect("the rows");
@@ -66,7 +68,8 @@ const GPUS: [&str; 5] = ["h100-80", "a100-80", "b200", "l40s", "mi300x"];
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// More bandwidth, fewer bits and a shorter context never make a step slower, and no step is quicker than reading its weights.
+    /// More bandwidth, fewer bits or a shorter context never make a step slower, and no step takes
+    /// less time than reading its weights.
     #[test]
     fn steps_move_as_they_must(model in 0..5_usize, gpu in 0..5_usize, batch in 1_u64..600, context in 64_u64..30_000) {
         let (model, gpu) = (MODELS[model], GPUS[gpu]);
@@ -85,7 +88,8 @@ proptest! {
     }
 }
 
-/// Decoding one sequence of a large model reads weights: more GPUs of a node and fewer bits make it quicker.
+/// Decoding one sequence of a large model reads weights: more GPUs of a node and fewer bits make it
+/// quicker.
 #[test]
 fn reading_weights_gets_quicker_with_gpus_and_fewer_bits() {
     for gpu in GPUS {
@@ -108,7 +112,8 @@ fn traffic(requests: u64, at_once: Option<u64>) -> Traffic {
     Traffic { requests, at_once, prompt: [900, 1100], output: [100, 300], room: None, seed: 7 }
 }
 
-/// One request at a time is served as fast as a prompt and steps of one sequence; more of them wait, and bring more tokens a second.
+/// One request at a time takes the time of its prompt and of steps of one sequence. With more
+/// requests at once each waits longer, and there are more tokens a second.
 #[test]
 fn a_closed_loop_lies_between_one_request_and_the_fluid_limit() {
     let pace = pace("llama3-8b", "h100-80", 1, vllm);
@@ -119,7 +124,8 @@ fn a_closed_loop_lies_between_one_request_and_the_fluid_limit() {
     let found = [1, 4, 16, 64].map(served);
     assert!(found.is_sorted_by(|one, next| one.output_per_second < next.output_per_second));
     assert!(found.is_sorted_by(|one, next| one.per_token[0] < next.per_token[0]));
-    // In the long run every answer takes its prompt's products and its tokens' share of steps.
+    // In the fluid limit every answer costs its prompt's products and its share of the steps that
+    // its tokens are part of.
     let many = served(64);
     let steps = pace.decode_at(64, 1100.0).0;
     let fluid = 200.0 / (pace.prefill(1000).0 - 1.5e-3 + 200.0 * steps / 64.0);
@@ -128,7 +134,7 @@ fn a_closed_loop_lies_between_one_request_and_the_fluid_limit() {
     assert_eq!(served(16), served(16), "the same numbers are drawn again");
 }
 
-/// Requests that find no room in the cache wait; nobody waits for ever.
+/// Requests that find no room in the cache wait, and all of them are served in the end.
 #[test]
 fn a_small_cache_holds_requests_up() {
     let pace = pace("llama3-8b", "h100-80", 1, vllm);
@@ -139,7 +145,8 @@ fn a_small_cache_holds_requests_up() {
     assert!(to_f64(100) / tight.seconds.0 > 0.0);
 }
 
-/// Pipeline stages work on groups of requests at once: a step takes as long, and as many groups get a token in it.
+/// Pipeline stages work on different groups of requests at once: a step takes as long as without
+/// stages, and one group for each stage gets a token in it.
 #[test]
 fn stages_serve_groups() {
     let of = |p: u64| {

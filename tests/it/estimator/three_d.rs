@@ -1,5 +1,6 @@
-//! The formulas of documents 2 and 3 for tensor, pipeline and data parallelism as special cases of the engine: models without what
-//! the formulas leave out (norms, biases, embeddings on a middle stage) meet them to the byte.
+//! The formulas of documents 2 and 3 for tensor, pipeline and data parallelism as special cases of
+//! the engine. They agree to the byte for models without the parts that the formulas leave out:
+//! norms, biases, and embeddings, of which a middle stage has none.
 #![allow(
     clippy::expect_used,
     clippy::float_cmp,
@@ -17,7 +18,7 @@ use headroom::methods::{Shape, capacity_planning, eleuther};
 use headroom::units::{Bytes, DType, to_f64};
 use support::{gpt, layout, training_job};
 
-/// A block as the formulas have it, without norms' and biases' parameters.
+/// The formulas' block, which has no parameters of norms and biases.
 fn model() -> ModelConfig {
     ModelConfig {
         norms_per_block: 2,
@@ -55,7 +56,8 @@ fn shape(model: &ModelConfig, layers: u64) -> Shape {
     }
 }
 
-/// Document 2's last formula, term by term, with gradients divided as weights are: `W/(tp) + O/GPUs + G/(tp)`.
+/// Document 2's last formula, term by term, with gradients divided as weights are:
+/// `W/(tp) + O/GPUs + G/(tp)`.
 #[test]
 fn states_of_three_dimensions() {
     let model = ModelConfig { norms_per_block: 0, ..model() };
@@ -73,8 +75,8 @@ fn states_of_three_dimensions() {
     }
 }
 
-/// `sbhL(10 + 24/t + 5as/(ht))` and its recomputed forms, for `L/p` layers times the micro-batches in flight: document 2's
-/// activations, document 3's `min(p, m)`.
+/// `sbhL(10 + 24/t + 5as/(ht))` and its recomputed forms, for `L/p` layers times the micro-batches
+/// in flight: document 2's activations, document 3's `min(p, m)`.
 #[test]
 fn activations_of_pipeline_and_tensor_ranks() {
     let model = model();
@@ -84,7 +86,8 @@ fn activations_of_pipeline_and_tensor_ranks() {
             let per_micro_batch = eleuther::activations(&shape(&model, model.num_hidden_layers / p), t, recompute);
             for stage in all.iter().skip(1).take(all.len() - 2) {
                 assert_eq!(stage.in_flight, p - stage.stage);
-                // A block that backward recomputes is temporary.
+                // The block that backward recomputes counts as temporary memory, not as an
+                // activation.
                 assert_eq!(of(stage, MemoryKind::Activation), per_micro_batch * stage.in_flight, "{recompute:?} {t} {p}");
             }
             assert_eq!(all[0].in_flight, capacity_planning::micro_batches_in_flight(p, 16));
@@ -95,7 +98,8 @@ fn activations_of_pipeline_and_tensor_ranks() {
     }
 }
 
-/// Document 3's `memory_budget` and document 2's ZeRO formulas: without tensor and pipeline ranks the engine's states are theirs.
+/// Without tensor and pipeline ranks, the engine's states are those of document 3's `memory_budget`
+/// and document 2's ZeRO formulas.
 #[test]
 fn states_under_zero() {
     let model = model();

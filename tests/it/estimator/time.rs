@@ -1,4 +1,4 @@
-//! The time of a step: what it adds up to, what it follows from, and what it can never be.
+//! The time of a step: its sums, the inputs that it depends on, and bounds that it never crosses.
 #![allow(clippy::expect_used, clippy::panic, clippy::float_cmp, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -57,18 +57,19 @@ fn seconds(job: &Job) -> f64 {
     step(job).expect("a time").seconds.0
 }
 
-/// The products of one rank's list, times the layers, are the FLOPs that the modules have when they run: in every model whose ends are as
-/// wide as its blocks, but for gates of shared experts, which have one column.
+/// The products of one rank's list, times the layers, are the FLOPs of the played modules. This
+/// holds for every model whose embedding and head are as wide as its blocks, up to gates of shared
+/// experts, which have one column.
 #[test]
 fn products_are_those_of_the_modules() {
-    // Megatron-LM's list has one side.
+    // Megatron-LM's list of operations has no encoder beside the decoder.
     let plain = |config: &ModelConfig| {
         let own = config.hybrid.is_some() || config.source.is_some() || config.compressed.is_some();
         !own && config.word_embed_proj_dim.is_none()
     };
     for row in catalog::models().iter().filter(|row| plain(&row.config)) {
         let (name, config) = (row.id, &row.config);
-        // As many tokens for each expert.
+        // A multiple of the experts, so that every expert gets an equal number of tokens.
         let seq_length = 16 * config.moe.as_ref().map_or(256, |moe| moe.num_experts);
         let run = Run::Training(TrainingRun { seq_length, ..run() });
         let job = Job::new(config.clone(), run, ParallelLayout::SINGLE, cluster("h100-80")).expect("a valid job");
@@ -117,7 +118,8 @@ fn lines_add_up_and_name_their_source() {
     }
 }
 
-/// Equal stages wait (p − 1)/m of their work, and chunks that take turns divide that (Narayanan et al. 2021, section 2.2).
+/// Equal stages idle for (p − 1)/m of their work, and interleaved chunks divide that (Narayanan et
+/// al. 2021, section 2.2).
 #[test]
 fn the_bubble_is_the_papers() {
     let job = job(run(), layout(1, 4, 1));
@@ -143,7 +145,8 @@ fn full_recomputation_repeats_forward() {
     assert_eq!(lean.dense.recompute.total(), 0.0);
 }
 
-/// A million layouts share the times of their layers: data, pipeline and chunks are no part of them.
+/// The times of layers do not depend on data-parallel, pipeline and chunk degrees, so a search
+/// computes them once for many layouts.
 #[test]
 fn layers_do_not_depend_on_data_and_pipeline_degrees() {
     let one = block_times(&job(run(), layout(2, 1, 1)));
@@ -208,8 +211,8 @@ fn no_time_where_rates_are_unknown() {
     assert_eq!(Lowering::parameters_only(&model()).model.num_hidden_layers, LAYERS);
 }
 
-/// A token needs all weights but the embedding's once: 7.50 billion in 16 bits, and its keys and values. Kernels reach nine tenths of the
-/// 3.35 TB/s, and some 300 of them start.
+/// A token reads all weights but the embedding's once, 7.50 billion in 16 bits, and its keys and
+/// values. Kernels reach nine tenths of the 3.35 TB/s, and starting some 300 of them takes time.
 #[test]
 fn decoding_reads_the_weights() {
     let serve = |layout: ParallelLayout, sequences: u64| {
@@ -231,7 +234,7 @@ fn decoding_reads_the_weights() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Whatever the layout: a finite time, no utilisation above 1, no negative term.
+    /// Every layout has a finite time, no utilisation above 1 and no negative term.
     #[test]
     fn no_layout_is_faster_than_its_peak(
         t in 0_u32..4, p in 0_u32..6, d in 0_u32..12, chunks in 1_u64..5, sequence_parallel in any::<bool>(),
@@ -265,7 +268,8 @@ fn of_row(id: &str) -> ModelConfig {
     catalog::model(id).expect("a row").config.clone()
 }
 
-/// Frames go through convolutions, of which no rate is known.
+/// No time is given for an encoder of sound, because no rate of the convolutions over its frames is
+/// known.
 #[test]
 fn no_time_is_told_of_an_encoder_of_sound() {
     let job =
@@ -275,7 +279,8 @@ fn no_time_is_told_of_an_encoder_of_sound() {
     assert!(matches!(told, headroom::estimator::time::Timing::Unknown(headroom::estimator::time::Unknown::Encoder)));
 }
 
-/// An encoder sees all of its source, and its decoder too: no half of the pairs is masked there.
+/// An encoder and its decoder's cross-attention see the whole source, so no half of these pairs is
+/// masked.
 #[test]
 fn an_encoder_takes_the_time_of_its_source() {
     let model = of_row("bart-large");
@@ -293,12 +298,14 @@ fn an_encoder_takes_the_time_of_its_source() {
     let of = |step: &Step, term| step.lines.iter().find(|line| line.term == term).map_or(0.0, |line| line.seconds.0);
     let [short, long] = [timed(4096), timed(8192)];
     assert!(of(&long, Term::Products) > 1.2 * of(&short, Term::Products));
-    // Pairs of both layers: of the decoder's own attention a half is masked, and both others grow with the source.
+    // Pairs of tokens in both sides' layers: half of the decoder's own pairs are masked; the
+    // encoder's and the cross-attention's grow with the source.
     let (encoder, decoder) = (to_f64(model.source.expect("an encoder").layers), to_f64(model.num_hidden_layers));
     let decoder = decoder - encoder;
     let pairs = |source: f64| encoder * source * source + decoder * 4096.0 * (source + 2048.0);
     let grown = of(&long, Term::Attention) / of(&short, Term::Attention);
-    // Longer texts keep the kernel busier; with half of the encoder's pairs masked it would grow less than twice.
+    // The time grows a little less than the pairs, because kernels are more efficient on longer
+    // texts. If half of the encoder's pairs were masked, it would grow less than twice.
     let most = pairs(8192.0) / pairs(4096.0);
     assert!(grown > 0.8 * most && grown < most, "{grown} of {most}");
     assert!(long.mfu < 1.0 && long.mfu > 0.0);

@@ -1,5 +1,6 @@
-//! Steps under Hugging Face's Trainer, peft, TRL and Liger, and DeepSpeed with the loss of transformers 4, against rows of PyTorch's own
-//! allocator on a pretended GPU (`tests/data/cuda/frameworks.jsonl`).
+//! Steps under Hugging Face's Trainer, peft, TRL and Liger, and DeepSpeed with the loss of
+//! transformers 4, against rows of PyTorch's own allocator on a pretended GPU
+//! (`tests/data/cuda/frameworks.jsonl`).
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use headroom::config::{
@@ -24,7 +25,7 @@ fn the_loss_of_transformers_4_holds_a_shifted_copy_of_the_logits() {
     }
 }
 
-/// Adapters of that rank under the Trainer's `bf16`, beside weights of bf16.
+/// Adapters of rank `r` under the Trainer's `bf16`, beside weights in bf16.
 fn adapters(r: u64, tuning: Tuning) -> impl Fn(&mut TrainingRun, &mut ParallelLayout) {
     move |run, _| {
         run.precision = TrainingPrecision::Bf16Pure;
@@ -131,7 +132,7 @@ fn torchtune(run: &mut TrainingRun, compile: bool) {
     run.compile = compile;
 }
 
-/// torchtune's adapters of rank 8 in those layers.
+/// torchtune's adapters of rank 8 in the layers `target_modules`.
 fn adapted(compile: bool, target_modules: Targets, base: BaseFormat) -> impl Fn(&mut TrainingRun, &mut ParallelLayout) {
     move |run, _| {
         torchtune(run, compile);
@@ -140,7 +141,8 @@ fn adapted(compile: bool, target_modules: Targets, base: BaseFormat) -> impl Fn(
     }
 }
 
-/// Query, value, output and feed-forward layers: the adapters of torchtune's configurations.
+/// The layers that have adapters in torchtune's configurations: query, value, output and
+/// feed-forward.
 fn most_layers() -> Targets {
     let attention = Targets::QUERY.and(Targets::VALUE).and(Targets::OUTPUT);
     attention.and(Targets::GATE).and(Targets::UP).and(Targets::DOWN)
@@ -154,12 +156,12 @@ fn torchtune_takes_what_pytorch_measured() {
     is_near("e319801638", "none", 10_000, adapted(false, most_layers(), BaseFormat::Nf4Double));
 }
 
-/// Checkpointing is around compiled layers, whose forward runs again whole.
+/// torchtune checkpoints whole compiled layers, so backward runs a layer's complete forward again.
 #[test]
 fn compiled_torchtune_takes_what_pytorch_measured() {
     is_near("4cbce04fb2", "none", 10_000, |run, _| torchtune(run, true));
     is_near("a2411608e8", "none", 10_000, adapted(true, most_layers(), BaseFormat::Weights));
-    // Of a sum of a frozen product and an adapter one is kept, not both.
+    // Of the sum of a frozen product and an adapter's, one tensor is saved and not both.
     is_near("9f6bfc59f3", "none", 10_000, adapted(true, most_layers(), BaseFormat::Weights));
     let two = Targets::QUERY.and(Targets::VALUE);
     is_near("6f5652ee60", "none", 10_000, adapted(true, two, BaseFormat::Weights));
@@ -174,7 +176,8 @@ fn compiled_torchtune_takes_what_pytorch_measured() {
     }
 }
 
-/// Ours is more: how long a compiled layer holds weights of 4 bits that it made whole is not known to the byte.
+/// The engine's peak is higher than measured, because it is not known exactly how long a compiled
+/// layer holds its dequantised 4-bit weights.
 #[test]
 fn compiled_weights_of_4_bits_are_near_what_pytorch_measured() {
     is_near("e27aab0c24", "none", 200, adapted(true, most_layers(), BaseFormat::Nf4Double));

@@ -1,7 +1,7 @@
-//! What PyTorch itself takes, against the step played on the tape, for the `fused` kernels, byte by byte.
+//! The step played on the tape for the `fused` kernels against PyTorch's own memory, byte by byte.
 //!
-//! `data/truth_fused.jsonl` holds rows measured with PyTorch's memory tracker on real transformers models (PyTorch 2.15,
-//! transformers 5.23); nothing in the engine is fitted to them.
+//! `data/truth_fused.jsonl` holds rows measured with PyTorch's memory tracker on real transformers
+//! models (PyTorch 2.15, transformers 5.23); nothing in the engine is fitted to them.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -60,7 +60,7 @@ fn imported(row: &Value) -> ModelConfig {
     headroom::import::config_json(&row["config"].to_string()).expect("a known model").config
 }
 
-/// How sure the saved activations of a small job are.
+/// The confidence marks of a small job's saved activations.
 fn sureness(model: &ModelConfig, kernels: Stack, layout: ParallelLayout) -> BTreeSet<&'static str> {
     let job = support::training_job(model, layout, |run| {
         (run.stack, run.seq_length, run.global_batch_size) = (kernels, 64, layout.d());
@@ -87,7 +87,8 @@ fn exact_is_what_was_measured() {
         .map(|model| (model.family.model_type(), ModelConfig { num_hidden_layers: 2, ..model }))
         .filter(|(_, model)| !model.is_only_served())
         .collect();
-    // The code of one is no part of the library, and of some the parameters are counted alone.
+    // Telechat's code is not part of transformers, and of some encoders only the parameters are
+    // counted.
     let plays = |family: &Family| family.model_type() != "telechat" && family.modules().encoder.trains;
     for family in headroom::models::families().filter(plays) {
         let model = models.get(family.model_type()).expect("a row of every family");
@@ -118,7 +119,7 @@ fn what_no_row_has_is_heuristic() {
         assert_eq!(sureness(model, kernels, layout), BTreeSet::from([word]), "{kernels:?} {layout:?}");
     }
     for (sharding, word) in [(support::fsdp(), "exact"), (support::zero3(), "heuristic")] {
-        // Enough parameters that DeepSpeed gives weights back after use.
+        // The model has so many parameters that DeepSpeed frees gathered weights after use.
         let job = support::training_job(&llama, support::layout(1, 1, 8, sharding), |run| run.seq_length = 64);
         let lines = estimate(&job).ledger.lines;
         let gathered = lines.iter().find(|line| line.label == "Gathered weights").expect("gathered weights");
@@ -126,7 +127,7 @@ fn what_no_row_has_is_heuristic() {
     }
 }
 
-/// Parameters that the step played on the tape holds: in fp32, which is the format of all of them.
+/// Number of parameters on the tape of a played step, in which all of them are in fp32.
 fn played(model: &ModelConfig, kernels: Stack) -> u64 {
     let job = support::training_job(model, ParallelLayout::SINGLE, |run| {
         (run.stack, run.seq_length, run.global_batch_size) = (kernels, 8, 1);
@@ -136,7 +137,8 @@ fn played(model: &ModelConfig, kernels: Stack) -> u64 {
     after_forward[MemoryKind::Parameter.index()].0 / 4
 }
 
-/// Every kind of file that is read, those of no known family too: all its parameters are on the tape.
+/// For every kind of file that is read, also without a known family, all parameters are on the
+/// tape.
 #[test]
 fn the_tape_holds_every_parameter() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/truth/parameters_families.jsonl");
@@ -145,7 +147,7 @@ fn the_tape_holds_every_parameter() {
         let family = model.family_of_shape();
         assert!(family == model.family || (model.hybrid.is_some() && family == GENERIC), "{row}");
         if model.is_only_served() {
-            // Served alone: no step is played.
+            // This model is served only, so no step is played.
             let list = headroom::ops::lower(&headroom::ops::Lowering::parameters_only(&model));
             assert_eq!(list.parameters(), number(&row, "/parameters"), "{row}");
             continue;
@@ -156,7 +158,8 @@ fn the_tape_holds_every_parameter() {
     }
 }
 
-/// A shape that a family does not have makes a generic decoder of it, with all that its fields say.
+/// A model whose shape its family does not have becomes a generic decoder with all of its stated
+/// fields.
 #[test]
 fn a_shape_that_its_family_does_not_have_is_generic() {
     let import = |kind: &str| {
@@ -184,7 +187,7 @@ fn import(config: &str) -> ModelConfig {
     headroom::import::config_json(config).expect("a known model").config
 }
 
-/// Parameters of one tensor-parallel rank, and what it saves.
+/// Parameters of one tensor-parallel rank, and the bytes of activations that it saves.
 fn on_one_rank(model: &ModelConfig, kernels: Stack, t: u64) -> (u64, u64) {
     let job = support::training_job(model, support::layout(t, 1, 1, DataSharding::NOTHING), |run| {
         (run.stack, run.seq_length, run.global_batch_size) = (kernels, 256, 1);
@@ -194,7 +197,8 @@ fn on_one_rank(model: &ModelConfig, kernels: Stack, t: u64) -> (u64, u64) {
     (after_forward[MemoryKind::Parameter.index()].0 / 2, after_forward[MemoryKind::Activation.index()].0)
 }
 
-/// transformers 5.23's tensor-parallel plans: experts are divided, latent attention only in `deepseek_v2`; what a plan gathers is whole.
+/// transformers 5.23's tensor-parallel plans: experts are divided, latent attention only in
+/// `deepseek_v2`; tensors that a plan gathers are whole on every rank.
 #[test]
 fn tensor_parallel_ranks_share_what_the_librarys_plan_says() {
     let shape = r#""num_hidden_layers": 2, "hidden_size": 512, "intermediate_size": 1024, "vocab_size": 1000, "num_attention_heads": 8,
@@ -205,7 +209,7 @@ fn tensor_parallel_ranks_share_what_the_librarys_plan_says() {
     let attention = 4 * h * h;
     for (kind, whole, divided) in [
         ("llama", ends + 4 * h, 2 * (attention + 3 * h * 1024)),
-        // Its modules do not look at `moe_intermediate_size`.
+        // Mixtral's modules do not read `moe_intermediate_size`.
         ("mixtral", ends + 4 * h + 2 * 8 * h, 2 * (attention + 8 * 3 * h * 1024)),
         ("qwen3_moe", ends + 4 * h + 4 * 64 + 2 * 8 * h, 2 * (attention + 8 * 3 * h * 256)),
         // No plan: nothing is divided.
@@ -215,14 +219,16 @@ fn tensor_parallel_ranks_share_what_the_librarys_plan_says() {
         assert_eq!(on_one_rank(&model(kind), support::eager(), 1).0, whole + divided, "{kind}");
         assert_eq!(on_one_rank(&model(kind), support::eager(), 4).0, whole + divided / 4, "{kind}");
     }
-    // Attention of deepseek_v3 is whole: 3 of 4 parts of experts and shared experts are elsewhere, and nothing else.
+    // Attention of deepseek_v3 is not divided. Only three quarters of the experts and of the shared
+    // experts are on the other three ranks.
     let (three, two) = (model("deepseek_v3"), model("deepseek_v2"));
     let elsewhere = |model: &ModelConfig, kernels| on_one_rank(model, kernels, 1).0 - on_one_rank(model, kernels, 4).0;
     let moe = three.moe.as_ref().expect("experts");
     let experts = 2 * 3 * h * (moe.num_experts * moe.moe_intermediate_size + moe.shared_expert_intermediate_size);
     assert_eq!(elsewhere(&three, support::eager()), experts / 4 * 3);
     assert!(elsewhere(&two, support::eager()) > experts / 4 * 3);
-    // Weights are divided, what they multiply to is gathered: more is saved than where it stays divided.
+    // These plans divide weights but gather their outputs, so a rank saves more than where outputs
+    // stay divided.
     for kind in ["phi3", "glm4", "olmo2"] {
         let (gathered, divided) =
             (on_one_rank(&model(kind), support::eager(), 4), on_one_rank(&model(kind), support::eager(), 1));
@@ -230,7 +236,8 @@ fn tensor_parallel_ranks_share_what_the_librarys_plan_says() {
     }
 }
 
-/// Degrees that a plan does not divide are refused by name, with who refuses them.
+/// A tensor degree that the plan's sizes do not divide by is refused by a sentence that names the
+/// degree and the program that refuses it.
 #[test]
 fn forbidden_tensor_degrees_are_named() {
     let refusals = |model: &ModelConfig, kernels, t| {
@@ -256,8 +263,9 @@ fn forbidden_tensor_degrees_are_named() {
     );
 }
 
-/// Routers in fp32 inside a model of 16 bits, with gradients and moments in their format; not where master weights are kept, for which
-/// the whole model is cast, nor under FSDP2, which takes one format alone.
+/// Some routers stay in fp32 inside a model of 16 bits, and so do their gradients and moments. They
+/// do not where master weights are kept, because then the whole model is cast, nor under FSDP2,
+/// which requires one format.
 #[test]
 fn routers_keep_their_format_where_nothing_casts_them() {
     let sizes = r#""num_hidden_layers": 3, "hidden_size": 512, "intermediate_size": 768, "num_attention_heads": 8, "head_dim": 64,

@@ -1,4 +1,5 @@
-//! Fine-tuning: what learns, what it takes, and the models beside it.
+//! Fine-tuning: the trained parameters, their memory, and the models that are loaded beside the
+//! trained one.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -17,7 +18,7 @@ use headroom::scenario::{FieldId, Scenario, Value};
 use headroom::units::{Bytes, DType, MemoryUnit};
 use support::{cluster, layout, training_run};
 
-/// Tokens of which 80 GiB hold no DoRA of Llama 3 8B.
+/// A length at which DoRA of Llama 3 8B no longer fits 80 GiB.
 const LONG: u64 = 40_000;
 const SOME: Targets = Targets::QUERY.and(Targets::VALUE);
 
@@ -36,7 +37,7 @@ fn plain(tuning: Tuning) -> Job {
     job(tuning, ParallelLayout::SINGLE, |_| {})
 }
 
-/// Fine-tunings of every sort.
+/// Fine-tuning jobs of every kind.
 fn all() -> Vec<Job> {
     let fsdp = layout(1, 1, 8, support::fsdp());
     let base = lora(16, Targets::ALL);
@@ -107,7 +108,7 @@ fn adapters_learn_less_than_the_model_and_more_with_their_rank() {
         let found = estimate(&plain(lora(r, SOME)));
         let learns = found.parameters.trainable;
         assert!(learns > before && found.total() > memory && learns < whole.total, "rank {r}");
-        // Two matrices of that rank beside queries and values of 32 layers.
+        // Two matrices of rank `r` beside the query and the value projection of each of 32 layers.
         assert_eq!(learns, 32 * r * ((4096 + 4096) + (4096 + 1024)));
         assert_eq!(found.parameters.total, whole.total + learns);
         (before, memory) = (learns, found.total());
@@ -125,7 +126,7 @@ fn learned_keys_and_values_are_seen_by_every_token() {
         (estimate(&job), headroom::ops::lower(&headroom::ops::lowering(&job)).forward())
     };
     let ((few, flops), (many, more)) = (of(16), of(80));
-    // Keys and values of 8 heads of 128 in 32 layers.
+    // The 16 learned tokens have keys and values in 8 heads of width 128 in each of 32 layers.
     assert_eq!(few.parameters.trainable, 16 * 2 * 8 * 128 * 32);
     assert_eq!(few.parameters.total, whole + few.parameters.trainable);
     assert!(many.total() > few.total() && more > flops);
@@ -146,7 +147,8 @@ fn layers_that_learn_beside_adapters_are_there_twice() {
     assert_eq!([learns(&embedding) - learns(&alone), learns(&both) - learns(&alone)], [matrix, 2 * matrix]);
     let weights = |estimate: &headroom::estimator::Estimate| estimate.ledger.by_kind()[MemoryKind::Parameter.index()].0;
     assert_eq!([weights(&embedding) - weights(&alone), weights(&both) - weights(&alone)], [2 * matrix, 4 * matrix]);
-    // Neither where both are one tensor, nor where states are shared out.
+    // Training them beside adapters is refused where embedding and head are one tensor, and where
+    // states are sharded.
     let tuning = Tuning { modules_to_save: SavedModules { embedding: true, head: false }, ..base };
     let shared = job(tuning, layout(1, 1, 8, support::zero2()), |_| {});
     assert!(estimate(&shared).blockers.iter().any(|blocker| blocker.to_string().contains("learns beside adapters")));
@@ -160,7 +162,8 @@ fn frozen_weights_take_less_the_fewer_bits_they_have() {
         estimate.ledger.by_kind()[kind].0
     };
     let [plain, nf4, double] = [BaseFormat::Weights, BaseFormat::Nf4, BaseFormat::Nf4Double].map(of);
-    // 6.98e9 weights of blocks: 16 bits, 4.5, and 4.127.
+    // The blocks have 6.98e9 weights: 16 bits each in bf16, 4.5 in NF4, and 4.127 with doubly
+    // quantised scales.
     let blocks = 6_979_321_856_u64;
     assert_eq!(plain - nf4, blocks * 2 - blocks / 2 - blocks / 16 - 224 * 64);
     assert!(nf4 - double > blocks * 37 / 800 && nf4 - double < blocks * 38 / 800, "{}", nf4 - double);
@@ -186,7 +189,8 @@ fn frozen_layers_save_nothing_and_have_no_states() {
     }
     assert!(part.total() < whole.total());
     assert_eq!(of(&part, MemoryKind::Parameter), of(&whole, MemoryKind::Parameter));
-    // Without the embedding's own gradient nothing flows into the first blocks, and they alone decide what is left.
+    // With frozen embeddings, the gradient ends where the first trained block begins, so the
+    // trained blocks alone decide what is saved.
     let embedding = Tuning { frozen_embeddings: true, ..Tuning::FULL };
     assert!(estimate(&plain(embedding)).total() < whole.total());
 }
@@ -206,7 +210,8 @@ fn each_model_beside_the_one_that_learns_is_a_line() {
     }
     let grpo = Tuning { objective: Objective::Grpo, rollout_sequences: 8, ..Tuning::FULL };
     assert!(!has(grpo, "Engine weights") && has(Tuning { rollout: Rollout::Colocated, ..grpo }, "Engine weights"));
-    // An engine that sleeps while the model learns has a moment of its own.
+    // An inference engine that sleeps during training has its own moment, in which answers are
+    // generated.
     let sleeping = Tuning { rollout: Rollout::Sleeping, ..grpo };
     let moments = estimate(&job(sleeping, fsdp, |_| {})).moments;
     assert!(moments.iter().any(|moment| moment.name == "when answers are generated"));
@@ -254,12 +259,13 @@ fn what_learns_is_changed_where_a_fine_tuning_does_not_run() {
     let (lora, qlora) = ("Train adapters alone (LoRA)", "4-bit weights (QLoRA)");
     let full = Tuning { target_modules: Targets::ALL, ..Tuning::FULL };
     assert_eq!(offered(full, &|_| {}), named(&[lora, qlora]));
-    // From scratch all parameters learn, and a job that runs needs nothing.
+    // Nothing is offered to a training from scratch, where all parameters must learn, nor to a job
+    // that already fits.
     assert_eq!(offered(Tuning::FULL, &|_| {}), []);
     assert_eq!(offered(self::lora(8, SOME), &|_| {}), []);
-    // A rule that forbids adapters of 4 bits forbids offering them.
+    // Megatron-LM has no adapters on 4-bit weights, so QLoRA is not offered under it.
     assert_eq!(offered(full, &|run| run.stack = support::megatron()), named(&[lora]));
-    // 8 billion weights and their states beside a sequence that leaves LoRA no room.
+    // With so long a sequence LoRA's 16-bit weights leave no room, so that QLoRA alone is offered.
     let long = |run: &mut TrainingRun| (run.seq_length, run.recompute) = (LONG, Recompute::Full);
     assert_eq!(offered(Tuning { method: Method::Dora, ..self::lora(16, Targets::ALL) }, &long), named(&[qlora]));
     assert_eq!(offered(Tuning { base: BaseFormat::Nf4, ..self::lora(16, Targets::ALL) }, &long), []);
@@ -275,10 +281,11 @@ fn prefix_tuning_that_recomputes_is_shown_the_way_out() {
     assert!(found.iter().all(|fix| fix.fits), "{found:?}");
 }
 
-/// Rows tm0608 and tm0609 of the published figures (AnswerDotAI/fsdp_qlora, `benchmarks_03_2024.md`): LoRA of Llama 2 7B under FSDP
-/// on two RTX 3090, peak allocated. Rank, dropout, layers and optimizer are the program's defaults (`train.py`): 64, 0.1, all linear
-/// layers of a block but the output projection, `AdamW` in bf16. Its other rows say reserved memory only, torchtune's leave out the
-/// optimizer and recomputation.
+/// Rows tm0608 and tm0609 of the published figures (AnswerDotAI/fsdp_qlora,
+/// `benchmarks_03_2024.md`): LoRA of Llama 2 7B under FSDP on two RTX 3090, peak allocated. Rank,
+/// dropout, layers and optimizer are the program's defaults (`train.py`): 64, 0.1, all linear
+/// layers of a block but the output projection, `AdamW` in bf16. The benchmark's other rows state
+/// only reserved memory, and torchtune's rows do not state the optimizer and recomputation.
 #[test]
 fn published_peaks_of_fsdp_qlora_are_met() {
     let chosen = [Targets::KEY, Targets::VALUE, Targets::GATE, Targets::UP, Targets::DOWN];
@@ -357,7 +364,8 @@ fn packed_texts_see_themselves_alone() {
     let (plain, packed) = (with_texts(1024, true, |run| run.texts = None), with_texts(256, true, |_| {}));
     assert!(estimate(&packed).blockers.is_empty());
     assert_eq!(memory_by_kind(&plain), memory_by_kind(&packed));
-    // Four texts of 256: a quarter of the square, and nothing else changes.
+    // Four packed texts of 256 tokens: the pairs of attention are a quarter, and nothing else
+    // changes.
     let compute = |job| estimate(job).compute.expect("compute");
     let (whole, parts) = (compute(&plain), compute(&packed));
     let near = |one: f64, other: f64| assert!((one / other - 1.0).abs() < 1e-12, "{one} {other}");
@@ -369,7 +377,7 @@ fn packed_texts_see_themselves_alone() {
     assert_eq!(of(&slow, Term::Products), of(&quick, Term::Products));
     assert!(of(&quick, Term::Attention).seconds.0 < of(&slow, Term::Attention).seconds.0);
     assert_eq!(of(&quick, Term::Attention).certainty, Certainty::Assumed);
-    // A text as long as the sequence is the sequence.
+    // A text as long as the sequence takes the time of an unpacked sequence.
     assert_eq!(timed(&with_texts(1024, true, |_| {})).0.seconds, slow.seconds);
 }
 
@@ -380,7 +388,8 @@ fn what_packing_brings_is_what_the_packed_job_does() {
     let times = packing(&padded, before).expect("packing helps");
     assert!((times - after / before).abs() < 1e-12 && times > 1024.0 / 300.0, "{times}");
     assert_eq!(packing(&packed, after), None);
-    // Where packing is not modelled it is not offered, and asking for it is answered by a sentence.
+    // Where packing is not modelled it is not offered, and a job that asks for it is refused by a
+    // sentence.
     let cases: [fn(&mut TrainingRun); 4] = [
         |run| run.attention = AttentionKernel::Standard,
         |run| run.stack = support::megatron(),
@@ -417,14 +426,15 @@ fn answers_that_do_not_fit_are_generated_fewer_at_once() {
     let first = found.first().expect("a fix");
     let Change::RolloutSequences(answers) = first.change else { panic!("{found:?}") };
     assert!(first.fits && answers < 4096 && answers.is_multiple_of(8), "{found:?}");
-    // As many as fit, in eights.
+    // The fix offers the largest multiple of eight that fits.
     let with = |answers: u64| of(&format!("v1&do=tune&m=llama3-8b&n=8&ft=full&obj=grpo&ron={answers}"));
     assert!(estimate(&with(answers)).runs() && !estimate(&with(answers + 8)).runs());
-    // Where answers come from other GPUs, or where what learns is too large, it is no help.
+    // Fewer answers are not offered where other GPUs generate them, nor where the trained model
+    // alone is too large.
     let none = |link| !offered(&of(link)).iter().any(|fix| matches!(fix.change, Change::RolloutSequences(_)));
     assert!(none("v1&do=tune&m=llama3-70b&n=8&ft=full&obj=grpo&ron=4096&ro=apart"));
     assert!(none("v1&do=tune&m=llama3-70b&n=8&ft=full&obj=grpo&ron=2"));
-    // An engine that keeps its memory can give it back.
+    // Where the inference engine keeps its memory during training, letting it sleep is offered.
     let keeps = offered(&of("v1&do=tune&m=llama3-8b&n=8&ft=full&obj=grpo&ron=4&ro=colocated&b=16"));
     assert!(keeps.iter().any(|fix| fix.fits && fix.change == Change::Rollout(Rollout::Sleeping)), "{keeps:?}");
 }
@@ -433,14 +443,15 @@ fn answers_that_do_not_fit_are_generated_fewer_at_once() {
 fn a_model_with_experts_starts_with_adapters_beside_attention() {
     use headroom::catalog::models;
     const INNER: [FieldId; 3] = [FieldId::AdaptGate, FieldId::AdaptUp, FieldId::AdaptDown];
-    // Of some models the parameters are counted alone.
+    // Encoders and hybrid models are left out: of some of them only the parameters are counted.
     let runs = |config: &headroom::config::ModelConfig| config.encoder.is_none() && config.hybrid.is_none();
     for row in models().iter().filter(|row| row.config.moe.is_some() && runs(&row.config)) {
         let scenario = decode(&format!("v1&do=tune&ft=lora&n=64&gb=64&m={}", row.id)).scenario;
         assert!(INNER.iter().all(|id| scenario.get(*id) == Value::Flag(false) && !scenario.is_set(*id)), "{}", row.id);
         let found = estimate(&scenario.resolve().expect("a job"));
         assert!(found.blockers.is_empty() && found.parameters.trainable > 0, "{}: {:?}", row.id, found.blockers);
-        // A link carries that they were asked for. Where peft finds the experts, gate and up are one matrix.
+        // A link carries the asked-for adapters. Where peft finds the experts' parameters, gate and
+        // up are one matrix.
         let mut asked = scenario.clone();
         asked.set(FieldId::AdaptUp, Value::Flag(true));
         assert_eq!(decode(&encode(&asked)).scenario, asked);
@@ -459,7 +470,7 @@ fn what_was_set_beside_experts_goes_with_them() {
     assert!(scenario.is_set(FieldId::AdaptGate));
     let (written, experts) = (encode(&scenario), scenario.get(FieldId::NumExperts));
     assert_eq!(decode(&written).scenario, scenario);
-    // Without experts gates have adapters anyway.
+    // In a model without experts the gate has an adapter by default.
     scenario.set(FieldId::NumExperts, Value::Empty);
     assert!(!scenario.is_set(FieldId::AdaptGate) && scenario.get(FieldId::AdaptGate) == Value::Flag(true));
     assert_eq!(decode(&encode(&scenario)).scenario, scenario);

@@ -1,6 +1,6 @@
-//! Random sequences on PyTorch's own allocator, with settings that the traces do not have: every reading, every driver
-//! call, every segment and block, and the numbers of every out-of-memory message must be equal. `make_truth.py` beside
-//! the file wrote it.
+//! Random sequences on PyTorch's own allocator, with settings that the recorded traces do not
+//! cover. Every reading, every driver call, every segment and block, and the numbers of every
+//! out-of-memory message must be equal. `make_truth.py` beside the data file wrote it.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "a test may fail")]
 
@@ -29,7 +29,7 @@ fn printed(bytes: u64) -> String {
     }
 }
 
-/// Replays a row; the failures by event, with the numbers of the message.
+/// Replays a row; returns the allocator, and each failed event with the numbers of its message.
 fn run(row: &Value) -> (Allocator, Vec<(usize, Vec<String>)>) {
     let settings = Settings::from_conf(row["conf"].as_str().unwrap()).unwrap();
     let device = Device { total: number(&row["total"]), outside: number(&row["outside"]) };
@@ -89,7 +89,8 @@ fn check(row: &Value, name: &str) -> u64 {
     readings.retries
 }
 
-/// A segment as the file has it: bytes, stream, pool, can it grow, its blocks (free ones negative).
+/// A segment in the file's form: bytes, stream, pool, whether it can grow, and its blocks (free
+/// ones negative).
 fn segment(segment: &headroom::hardware::allocator::Segment) -> Value {
     let kind = if segment.kind == Kind::Small { "small" } else { "large" };
     let blocks = segment.blocks.iter().map(|block| {

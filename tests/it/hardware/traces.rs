@@ -1,5 +1,6 @@
-//! The twelve recorded sequences of real training steps (PyTorch 2.15 on a pretended H100) must come out exactly: allocated
-//! peak, reserved peak, and every segment that the driver gave or took back, in order.
+//! The twelve recorded sequences of real training steps (PyTorch 2.15 on a pretended H100) must
+//! come out exactly: allocated peak, reserved peak, and every segment that the driver gave or took
+//! back, in order.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "a test may fail")]
 

@@ -1,4 +1,4 @@
-//! Estimates of real training scripts whose authors wrote the memory that they saw beside them.
+//! Estimates of real training scripts whose authors noted the memory that they saw.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use headroom::launch::{Pasted, read};
 use headroom::scenario::Scenario;
 use headroom::units::Bytes;
 
-/// Scripts and files with GiB per GPU, as their comments or READMEs say.
+/// Scripts and files, with the GiB per GPU that their comments or READMEs state.
 const PUBLISHED: [(&str, f64); 8] = [
     ("megatron_swift/lora-moe.sh", 62.0),
     ("megatron_swift/long_text.sh", 50.0),

@@ -1,8 +1,10 @@
-//! Real commands and files, each with what is read of it beside it (`NAME.read`), which a person has reviewed against the tool's own
-//! definitions of its arguments. Sources: `tests/data/launch/SOURCES.md`.
+//! Real commands and files. Beside each is its expected reading (`NAME.read`), which a person has
+//! reviewed against the tool's own definitions of its arguments. Sources:
+//! `tests/data/launch/SOURCES.md`.
 //!
-//! `NAME.with.FILE` is a file that lies beside the command `NAME.sh` under the name FILE. After a change, look at the differences and write
-//! all anew with `cargo test --test it -- --ignored record_launches_anew`.
+//! `NAME.with.FILE` is a file that the command `NAME.sh` finds beside it under the name FILE. After
+//! a change, review the differences and rewrite all readings with `cargo test --test it --
+//! --ignored record_launches_anew`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,7 +22,7 @@ fn name_of(path: &Path) -> String {
     path.file_name().expect("a name").to_string_lossy().into_owned()
 }
 
-/// Commands and files by format: those that are started, not what lies beside them.
+/// Commands and files that are started, by format, without the files beside them.
 fn fixtures() -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder()).expect("tests/data/launch").flatten().filter(|entry| entry.path().is_dir()) {

@@ -1,4 +1,5 @@
-//! Broken texts: real commands and files with letters changed, cut and doubled. None panics, none takes long.
+//! Real commands and files with letters changed, cut and doubled. Reading such a text must not
+//! panic and must not take long.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use headroom::scenario::Scenario;
 /// Longest time for one text in a release build.
 const LONGEST: Duration = Duration::from_millis(50);
 
-/// Numbers that are the same in every run (xorshift, Marsaglia 2003).
+/// Random numbers that repeat in every run (xorshift, Marsaglia 2003).
 struct Numbers(u64);
 
 impl Numbers {
@@ -84,7 +85,7 @@ fn broken(text: &str, numbers: &mut Numbers) -> String {
     letters.into_iter().collect()
 }
 
-/// Reads so many broken texts of each format; the longest time of one.
+/// Reads `cases` broken texts of each format; returns the longest time that one took.
 fn slowest(cases: usize) -> Duration {
     let (mut numbers, mut longest) = (Numbers(0x9e37_79b9_7f4a_7c15), Duration::ZERO);
     for (_, texts) in texts() {
@@ -95,7 +96,8 @@ fn slowest(cases: usize) -> Duration {
                 let _ = read(&[Pasted { name: "", text: &text }], &Scenario::default());
                 begun.elapsed()
             });
-            // A machine that does something else in between has to do so three times.
+            // Another process may slow one reading down, so a text counts as slow only after three
+            // slow readings.
             let mut took = took.skip_while(|took| *took > LONGEST).take(1);
             longest = longest.max(took.next().unwrap_or(LONGEST * 2));
         }
@@ -108,7 +110,8 @@ fn broken_files_are_read_or_refused() {
     slowest(200);
 }
 
-/// `cargo test --release --test it -- --ignored a_million`; `HEADROOM_CASES` says how many of each format.
+/// `cargo test --release --test it -- --ignored a_million`; `HEADROOM_CASES` says how many of each
+/// format.
 #[test]
 #[ignore = "takes minutes; run it in a release build"]
 fn a_million_broken_files_of_each_format_take_no_time() {

@@ -1,4 +1,5 @@
-//! Figures of real start-up logs, and some of them beside an estimate. The lines are those of public threads (`SOURCES.md`).
+//! Figures of real start-up logs, some of them compared with an estimate. The lines come from
+//! public threads (`SOURCES.md`).
 
 use headroom::estimator::estimate;
 use headroom::launch::logs::{Figure, Log, beside, read as read_log};
@@ -66,7 +67,7 @@ fn a_log_stands_beside_the_estimate_of_its_command() {
     let compared = beside(&log, &estimate(&scenario.resolve().expect("a job")), 2048);
     let error =
         |figure| compared.iter().find(|compared| compared.figure == figure).and_then(headroom::launch::logs::Compared::error);
-    // 67.7229 GiB printed: the files' linear layers in 8 bits, embedding and head in 16.
+    // The log prints 67.7229 GiB: linear layers in 8 bits, embedding and head in 16.
     assert!(error(Figure::Weights).is_some_and(|error| error.abs() < 0.002), "{compared:?}");
     assert!(error(Figure::CacheBlocks).is_some() && error(Figure::Concurrency).is_some(), "{compared:?}");
 }

@@ -1,10 +1,10 @@
-//! Shells, YAML, TOML, JSON and Python, as far as people start runs with them.
+//! The parts of shells, YAML, TOML, JSON and Python that people use to start runs.
 
 use headroom::launch::notation::Text;
 use headroom::launch::{LaunchError, Pasted, Place, Way, read};
 use headroom::scenario::{FieldId, Scenario, Value};
 
-/// The words of the first command behind its program, with blanks between them.
+/// The words after the program's name in the first `vllm` command, joined with blanks.
 fn words(script: &str) -> String {
     let text = Text::new("", script);
     let run = text.invocations().iter().find(|run| run.program == "vllm").expect("a command");

@@ -1,4 +1,5 @@
-//! A scenario that is written as a command or file is read back as it was; broken texts are sentences.
+//! A scenario written as a command or file is read back unchanged, and a broken text ends in a
+//! sentence.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use headroom::scenario::{FieldId, FieldKind, Mode, Scenario, Value, field};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-/// Numbers that are the same in every run.
+/// A source of random numbers that repeat in every run.
 fn runner() -> TestRunner {
     TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]))
 }
@@ -16,7 +17,7 @@ fn below(runner: &mut TestRunner, end: u64) -> u64 {
     (0..end.max(1)).new_tree(runner).expect("a number").current()
 }
 
-/// Inputs of a format's table, with the words that it has for a choice.
+/// The inputs that a format's tables set, each with the format's words where it is a choice.
 fn inputs(format: Format) -> Vec<(FieldId, Option<Vec<&'static str>>)> {
     let of_flag = |effect: &Effect| match effect {
         Effect::Sets(id) | Effect::Switch(id) | Effect::SwitchOff(id) => Some((*id, None)),
@@ -24,7 +25,8 @@ fn inputs(format: Format) -> Vec<(FieldId, Option<Vec<&'static str>>)> {
         _ => None,
     };
     let in_table = format.flags.iter().copied().flatten().filter_map(|flag| of_flag(&flag.effect));
-    // Inputs that code of a training's format reads depend on others: those of servers stand by themselves.
+    // Inputs that code reads instead of a table depend on other inputs in formats for training, so
+    // only those of servers are drawn by themselves.
     let stand_alone = defaults(format).mode() == Mode::Serve;
     let further = format.further.iter().filter(|id| stand_alone && !matches!(id, FieldId::Model | FieldId::Gpus));
     let beside = further.map(|id| (*id, None));
@@ -49,12 +51,13 @@ fn random(runner: &mut TestRunner, id: FieldId, words: Option<&[&'static str]>) 
     })
 }
 
-/// The tool's own defaults, as they are read from the shortest text that it takes.
+/// The tool's own defaults, read from the shortest text that it accepts.
 fn start(format: Format) -> Scenario {
     let text = write(&Scenario::default(), format).text;
     let read = read(&[Pasted { name: "", text: &text }], &Scenario::default()).unwrap_or_else(|error| panic!("{text}\n{error}"));
     let mut scenario = read.scenario;
-    // The shortest text may lack what a scenario says, such as a file's types in its name.
+    // The reader may list settings of the shortest text as not counted, such as a weight file's
+    // types that its name does not state. That list is no default of the tool.
     scenario.clear(FieldId::FlagsNotCounted);
     scenario
 }
@@ -70,7 +73,7 @@ fn degrees(scenario: &Scenario) -> u64 {
 #[test]
 fn what_is_written_is_read_back() {
     let mut runner = runner();
-    // `HEADROOM_FORMAT=deepspeed` runs one alone.
+    // `HEADROOM_FORMAT=deepspeed` runs that format only.
     let wanted = std::env::var("HEADROOM_FORMAT").ok();
     let is_wanted = |format: &Format| wanted.as_ref().is_none_or(|key| key == format.key);
     for format in Format::writable().filter(is_wanted) {
@@ -97,14 +100,15 @@ fn what_is_written_is_read_back() {
             if let (Mode::Tune, Value::Integer(micro), Value::Integer(gpus)) =
                 (scenario.mode(), scenario.get(FieldId::MicroBatchSize), scenario.get(FieldId::Gpus))
             {
-                // Tools of training say how many micro-batches add up.
+                // Training tools state gradient accumulation, so the global batch must be a
+                // multiple of the micro-batch and the GPUs.
                 scenario.set(FieldId::GlobalBatchSize, Value::Integer(micro * gpus * (1 + below(&mut runner, 4))));
             }
             let written = write(&scenario, format);
             let back = read(&[Pasted { name: "", text: &written.text }], &Scenario::default())
                 .unwrap_or_else(|error| panic!("{}\n{error}", written.text));
             if written.missing.is_empty() {
-                // A reader says anew what its tool has no word for.
+                // Reading lists again the settings that the tool has no word for.
                 let mut different = back.scenario.differences(&scenario);
                 different.retain(|id| *id != FieldId::FlagsNotCounted);
                 assert_eq!(
@@ -134,7 +138,7 @@ fn broken_texts_are_sentences_and_take_no_time() {
                 if below(&mut runner, 2) == 0 { letters.insert(at, odd) } else { letters[at] = odd }
             }
             let broken: String = letters.into_iter().collect();
-            // On a busy machine one of several runs is undisturbed.
+            // On a busy machine other work may slow a run down, so one quick run of five is enough.
             let is_quick = (0..5).any(|_| {
                 let begun = Instant::now();
                 let _ = read(&[Pasted { name: "", text: &broken }], &Scenario::default());

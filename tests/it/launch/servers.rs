@@ -1,4 +1,5 @@
-//! Servers: containers, files that scripts write or name, weights by the model's name, and contexts that are shared out.
+//! Servers: containers, files that scripts write or name, weight formats in a model's name, and
+//! contexts that are divided among requests.
 
 use headroom::launch::{Launched, Pasted, Way, read};
 use headroom::scenario::{FieldId, Scenario, Value};

@@ -1,4 +1,5 @@
-//! Runs of Hugging Face's Trainer and of the tools around it: what their flags say together.
+//! Runs of Hugging Face's Trainer and of the tools around it: the settings that follow from several
+//! flags together.
 
 use headroom::launch::{Format, Pasted, Way, read, write};
 use headroom::scenario::{FieldId, Scenario, Value};
@@ -26,7 +27,7 @@ fn a_tool_says_how_weights_are_loaded_and_computed_with() {
     // ms-swift loads in 16 bits; under DeepSpeed the optimizer has fp32 copies.
     assert_eq!(precision("swift sft --model Qwen/Qwen2.5-7B --tuner_type full"), ("bf16-pure", true));
     assert_eq!(precision("swift sft --model Qwen/Qwen2.5-7B --tuner_type full --deepspeed zero2"), ("bf16", false));
-    // LLaMA-Factory copies to fp32 what learns.
+    // LLaMA-Factory casts trained parameters to fp32.
     let full = "llamafactory-cli train --model_name_or_path Qwen/Qwen2.5-7B --stage sft --finetuning_type full --bf16 true";
     assert_eq!(precision(full), ("amp-bf16", true));
     assert_eq!(precision(&format!("{full} --finetuning_type lora")), ("bf16-pure", true));
@@ -36,7 +37,7 @@ fn a_tool_says_how_weights_are_loaded_and_computed_with() {
 #[test]
 fn batches_multiply() {
     let read = scenario("NPROC_PER_NODE=4 swift sft --model Qwen/Qwen2.5-7B --per_device_train_batch_size 2");
-    // 16 sequences a step where nothing is said, two micro-batches on each of four GPUs.
+    // With nothing stated, a step has 16 sequences on four GPUs, in two micro-batches each.
     assert_eq!((read.get(FieldId::Gpus), read.get(FieldId::GlobalBatchSize)), (Value::Integer(4), Value::Integer(16)));
     let read = scenario(
         "accelerate launch --num_processes 3 sft.py --model_name_or_path Qwen/Qwen2.5-7B --gradient_accumulation_steps 5",
@@ -81,7 +82,7 @@ fn fsdp_is_read_in_the_words_of_both_libraries() {
     assert_eq!((word(&read, FieldId::Sharding), read.get(FieldId::Gpus)), ("fsdp1", Value::Integer(4)));
 }
 
-/// Settings that no table of flags holds: they are written and read back.
+/// Settings that code and not a table of flags handles are written and read back.
 #[test]
 fn sharding_formats_and_adapters_are_written_and_read_back() {
     let changes: [(&str, &[(FieldId, Value)]); 6] = [
@@ -124,7 +125,8 @@ fn sharding_formats_and_adapters_are_written_and_read_back() {
                 changed.set(FieldId::Method, Value::Choice("full"));
             }
             if *name == "full" || *name == "lora" {
-                // How weights are held follows from what learns in LLaMA-Factory alone.
+                // Only in LLaMA-Factory does the format of the weights follow from the training
+                // method.
                 if key == "llamafactory" {
                     continue;
                 }

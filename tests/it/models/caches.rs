@@ -1,5 +1,5 @@
-//! Caches that no other field than a list of parts tells, of layers that see chunks, and of decoders made of an encoder's modules: what
-//! transformers' own classes hold, and how they are served.
+//! Caches against transformers' own classes, and their serving: caches that a file describes by a
+//! list of parts, layers that see chunks, and decoders made of an encoder's modules.
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -18,7 +18,7 @@ fn imported(row: &Json) -> ModelConfig {
     headroom::import::config_json(&row["config"].to_string()).expect("a known model").config
 }
 
-/// Bytes of the cache for so many tokens of so many sequences, kept token by token.
+/// Bytes of the cache for `sequences` sequences of `tokens` tokens, allocated token by token.
 fn cached(model: &ModelConfig, tensor_ranks: u64, tokens: u64, sequences: u64) -> u64 {
     let layout = support::layout(tensor_ranks, 1, 1, DataSharding::NOTHING);
     let job = support::serving_job(model, layout, |run| {
@@ -54,8 +54,9 @@ fn heads_are_shared_out_and_latent_vectors_are_not() {
     }
 }
 
-/// DeepSeek-V4 Flash by hand: 43 layers keep a window of keys of 512 numbers, 21 a key of 512 and one of 128 of an indexer for four tokens,
-/// 20 a key for 128.
+/// DeepSeek-V4 Flash by hand: 43 layers keep a window of keys of 512 numbers. Of these, 21 also
+/// keep, for every four tokens, a key of 512 and an indexer's key of 128; 20 keep one key for every
+/// 128 tokens.
 #[test]
 fn a_row_of_the_catalog_is_served() {
     let mut scenario = decode("v2&do=serve&m=deepseek-v4-flash").scenario;
@@ -73,7 +74,8 @@ fn a_row_of_the_catalog_is_served() {
     assert!(estimate.blockers.is_empty(), "{:?}", estimate.blockers);
 }
 
-/// A chunk of 8,192 tokens: each sees itself and those before it there, and no token of the chunk before.
+/// In a chunk of 8,192 tokens, each token sees itself and the earlier tokens of its chunk, and none
+/// of the chunk before.
 #[test]
 fn tokens_see_those_before_them_in_their_chunk() {
     let llama4 = |more: &str| {
@@ -90,7 +92,7 @@ fn tokens_see_those_before_them_in_their_chunk() {
     let shorter = llama4(r#","attention_chunk_size":1024,"no_rope_layers":[0,1,1,1,1,1,1,0]"#);
     assert_eq!((shorter.sliding_window, shorter.sliding_layers.contains(0)), (Some(1024), false));
     assert_eq!(llama4(r#","attention_chunk_size":null"#).sliding_window, None);
-    // A link holds both.
+    // A link carries both settings.
     let mut scenario = headroom::scenario::Scenario::default();
     let text =
         r#"{"model_type":"llama4_text","num_hidden_layers":8,"attention_chunk_size":1024,"no_rope_layers":[0,1,1,1,1,1,1,0]}"#;
@@ -98,7 +100,7 @@ fn tokens_see_those_before_them_in_their_chunk() {
     assert_eq!(decode(&encode(&scenario)).scenario.model_config(), shorter);
 }
 
-/// A.X K2's gates are a rank that a link holds.
+/// A link carries the rank of A.X K2's gates.
 #[test]
 fn a_link_holds_the_rank_of_norms_gates() {
     let read = |more: &str| {

@@ -1,5 +1,5 @@
-//! Ordinary searches, as people type them, find the row they mean: each file under `tests/data/queries` holds one search a line, with the
-//! row, or rows of which one, that must come first.
+//! Searches as people type them find the intended row. Each file under `tests/data/queries` holds
+//! one search a line, with the row that must come first, or several rows one of which must.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use headroom::catalog::{Finder, accelerators, models};
 use serde::Deserialize;
 
-/// One line: what is typed, and which row it means.
+/// One line: the typed text and the row that it means.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Search {
@@ -34,7 +34,8 @@ fn queries(list: &str) -> Vec<Search> {
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"))).collect()
 }
 
-/// Asserts that at least 95 of 100 searches find the row they mean first and that all name rows that exist; prints the others.
+/// Asserts that at least 95 of 100 searches find their row first, and that all name rows that
+/// exist; prints the searches that miss.
 fn check(list: &str, least: usize, finder: &Finder, ids: &[&str]) {
     let queries = queries(list);
     assert!(queries.len() >= least, "{list}: {} queries", queries.len());
@@ -63,7 +64,8 @@ fn models_are_found_as_people_type_them() {
     check("models", 75, Finder::of_models(), &ids);
 }
 
-/// Searches for models that people run in 2026: each finds a row that it means first or second.
+/// Searches for models that people run in 2026: each finds its row in the first or the second
+/// place.
 #[test]
 fn what_people_run_is_found_first_or_second() {
     let found = |typed: &str| Finder::of_models().find(typed).into_iter().filter_map(|at| models().get(at)).map(|row| row.id);
@@ -73,7 +75,7 @@ fn what_people_run_is_found_first_or_second() {
         let first: Vec<&str> = found(&search.query).take(2).collect();
         assert!(first.iter().any(|id| search.means(id)), "“{}” finds {first:?}", search.query);
     }
-    // A size alone: the model of that size that stands first in the list, as people read a list.
+    // A size alone finds the first model of that size in the list's order.
     for (typed, size) in [("8b", 8_000_000_000_u64), ("70b", 70_000_000_000), ("32b", 32_000_000_000)] {
         let first = Finder::of_models().find(typed).first().and_then(|at| models().get(*at)).expect("a row");
         let count = first.published_parameters.expect("a count");

@@ -1,4 +1,5 @@
-//! Files of a model beside `config.json`: what they say, what they are compared with, and how broken ones are refused.
+//! Files of a model beside `config.json`: reading them, comparing them with the model, and refusing
+//! broken ones.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -12,7 +13,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/checkpoints")
 }
 
-/// The files of that name: one, or those of a folder.
+/// The file of that name, or the files of the folder of that name.
 fn files(name: &str) -> Vec<(String, Vec<u8>)> {
     let path = folder().join(name);
     let paths = if path.is_dir() {
@@ -30,7 +31,7 @@ fn found(files: &[(String, Vec<u8>)]) -> Result<Found, CheckpointError> {
     read(&files.iter().map(|(name, start)| Part { name, start }).collect::<Vec<_>>())
 }
 
-/// The header of a GGUF file with these keys, whose values are written already, and tensors.
+/// The header of a GGUF file with these keys, whose values are given as bytes, and these tensors.
 fn gguf(keys: &[(&str, u32, Vec<u8>)], tensors: &[(&str, &[u64], u32)]) -> Vec<u8> {
     let mut file = b"GGUF\x03\0\0\0".to_vec();
     file.extend((tensors.len() as u64).to_le_bytes());
@@ -69,7 +70,8 @@ fn refused(name: &str, start: &[u8]) -> String {
     read(&[Part { name, start }]).map(|found| found.from).expect_err("refused").to_string()
 }
 
-/// Rows of `checkpoints/counts.jsonl`, by `tools/checkpoints.py`: headers as gguf-py and safetensors write them.
+/// The rows of `checkpoints/counts.jsonl`, written by `tools/checkpoints.py`, hold headers as
+/// gguf-py and safetensors write them.
 #[test]
 fn headers_give_the_model_whose_tensors_they_hold() {
     let mut rows = 0;
@@ -85,7 +87,8 @@ fn headers_give_the_model_whose_tensors_they_hold() {
         assert!(said.iter().any(|sentence| sentence.starts_with("All are parameters that Headroom counts")), "{name}: {said:?}");
         if std::path::Path::new(name).extension().is_some_and(|ending| ending == "gguf") {
             assert_eq!(found.imported.quantization.map(|stored| stored.format), Some(WeightFormat::Gguf16), "{name}");
-            // The experts' biases have two dimensions, which Headroom takes for vectors.
+            // Headroom counts the experts' biases as vectors, but the file has them in two
+            // dimensions.
             let same = said.iter().any(|sentence| sentence.contains("counts as many bytes"));
             assert!(same || name == "gpt-oss.gguf", "{name}: {said:?}");
         }
@@ -115,7 +118,8 @@ fn mistrals_own_file_is_its_row_of_the_catalog() {
     );
 }
 
-/// Bytes of a mix of formats are those that llama.cpp stores: Q4_K in a small llama with Q6_K where the mix has it.
+/// A mix of formats takes the bytes that llama.cpp stores: this small Llama has Q4_K, and Q6_K
+/// where the mix puts it.
 #[test]
 fn the_mix_of_a_file_is_its_format() {
     let keys = |mix: u32| {
@@ -159,7 +163,7 @@ fn the_mix_of_a_file_is_its_format() {
 #[test]
 fn broken_files_are_refused_in_a_sentence() {
     let whole = fs::read(folder().join("llama.gguf")).expect("a file");
-    // Whatever the place at which a file ends, it is refused and nothing is taken beyond it.
+    // A file that ends early, at any place, is refused.
     for end in (0..whole.len()).step_by(7) {
         assert!(read(&[Part { name: "cut.gguf", start: &whole[..end] }]).is_err(), "{end}");
     }
@@ -190,7 +194,8 @@ fn broken_files_are_refused_in_a_sentence() {
     assert_eq!(read(&[]).map(|found| found.from).expect_err("nothing"), CheckpointError::NoModel);
 }
 
-/// Tensors beside the counted parameters are named; without `config.json` sizes alone say no model.
+/// Tensors outside the counted parameters are named. Sizes alone, without `config.json`, do not
+/// identify a model.
 #[test]
 fn tensors_beside_the_model_are_named() {
     let mut parts = files("qwen2-sharded");
@@ -209,7 +214,7 @@ fn tensors_beside_the_model_are_named() {
             && problem.contains("choose the model's config.json"),
         "{problem}"
     );
-    // An index alone says how much there is, and which tensors are not at hand.
+    // An index without its files states the total size; its tensors cannot be compared.
     let index: Vec<_> = files("qwen2-sharded").into_iter().filter(|(name, _)| !name.ends_with(".safetensors")).collect();
     let said = found(&index).expect("read").compared();
     assert_eq!(said, ["The index names 38 tensors that take 3.59 MB together."]);

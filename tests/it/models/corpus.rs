@@ -1,4 +1,5 @@
-//! 295 real `config.json` files: each is counted exactly, says what is not counted, or is refused. None is off without a word.
+//! 295 real `config.json` files: each is counted exactly, or named as partly counted, or refused.
+//! No count is wrong without a remark.
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -29,7 +30,7 @@ fn counts() -> BTreeMap<String, Json> {
     rows(COUNTS).into_iter().map(|row| (row["file"].as_str().expect("a file").to_owned(), row)).collect()
 }
 
-/// Whether the answer says that something is not in it.
+/// True if the reading names parts that its count leaves out.
 fn is_flagged(imported: &Imported) -> bool {
     !imported.not_counted.is_empty()
         || imported.left_out.iter().any(|left| !left.of_checkpoint)
@@ -47,7 +48,7 @@ fn no_file_is_off_without_a_word() {
         };
         assert!(imported.known, "{row}");
         let truth = &counts[row["file"].as_str().expect("a file")]["text"];
-        // The text part alone: towers are compared below.
+        // Only the text part is compared here; towers are compared below.
         let count = support::parameters(&ModelConfig { tower: None, ..imported.config.clone() });
         match truth.as_u64() {
             _ if is_flagged(&imported) => flagged += 1,
@@ -60,7 +61,7 @@ fn no_file_is_off_without_a_word() {
         }
     }
     assert_eq!((index.len(), counts.len()), (295, 295));
-    // Not compared: what transformers cannot build of the file.
+    // `read` counts the files that transformers cannot build, which have no count to compare with.
     assert_eq!([exact, flagged, refused, read], [EXACT, FLAGGED, REFUSED, READ]);
 }
 
@@ -70,7 +71,7 @@ const REFUSED: i32 = 5;
 const READ: i32 = 43;
 const TOWERS: i32 = 33;
 
-/// Of the files that look unedited nearly all are of a known kind: two are refused.
+/// Nearly all files that look unedited are of a known kind; two are refused.
 #[test]
 fn files_as_published_are_read() {
     let published = |row: &&Json| ["verbatim", "complete"].contains(&row["fidelity"].as_str().unwrap_or_default());
@@ -79,7 +80,7 @@ fn files_as_published_are_read() {
     assert_eq!((index.iter().filter(published).count(), refused.len()), (187, 2), "{refused:?}");
 }
 
-/// A file of an ordinary decoder, as its makers published it, cries no wolf.
+/// A file of an ordinary decoder, as its makers published it, gets no warning.
 #[test]
 fn ordinary_files_are_not_flagged() {
     let kinds =
@@ -87,7 +88,7 @@ fn ordinary_files_are_not_flagged() {
     let mut seen = 0;
     for row in rows(INDEX) {
         let (kind, fidelity) = (row["model_type"].as_str().unwrap_or_default(), row["fidelity"].as_str().unwrap_or_default());
-        // Drafts and demonstrations borrow the name of a kind.
+        // Draft models and demonstrations use the name of a kind without having its structure.
         let borrowed = ["EAGLE3", "AFMTextV7"].iter().any(|part| row["file"].as_str().is_some_and(|file| file.contains(part)));
         if !kinds.contains(&kind) || !["verbatim", "complete"].contains(&fidelity) || borrowed {
             continue;
@@ -106,7 +107,8 @@ fn towers_are_counted_exactly_or_left_out() {
     let mut exact = 0;
     for row in rows(INDEX) {
         let Ok(imported) = config_json(&text(&row)) else { continue };
-        // The encoder beside a decoder is compared with the whole.
+        // An encoder beside a decoder is part of the count that the first test of this file
+        // compares.
         if imported.config.tower.is_none() || imported.config.encoder.is_some() {
             continue;
         }
@@ -119,7 +121,7 @@ fn towers_are_counted_exactly_or_left_out() {
     assert_eq!(exact, TOWERS);
 }
 
-/// A model carries its own name, or that of its kind.
+/// Every model has a name: its own, or that of its kind.
 #[test]
 fn no_file_is_without_a_name() {
     for row in rows(INDEX) {

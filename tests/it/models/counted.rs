@@ -1,4 +1,4 @@
-//! Kinds of which parameters are counted alone: what their files state in groups of keys and in lists.
+//! Kinds whose parameters alone are counted: files that state sizes in groups of keys and in lists.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use headroom::import::{ImportError, config_json};
@@ -14,7 +14,8 @@ fn refusal(file: &Json) -> String {
     config_json(&file.to_string()).err().as_ref().map(ImportError::to_string).unwrap_or_default()
 }
 
-/// The parameters that a scenario counts once it has taken a file over, and once its link has been opened.
+/// The parameters that a scenario counts once it has taken a file over, and once its link has been
+/// opened.
 fn linked(file: &Json) -> [u64; 2] {
     let mut scenario = Scenario::default();
     scenario.apply_imported(&config_json(&file.to_string()).expect("a file"));
@@ -42,7 +43,7 @@ fn a_group_for_each_layer_must_be_the_same_in_all() {
     assert!(refusal(&file).contains("layers of several shapes (per_layer_config)"), "{}", refusal(&file));
 }
 
-/// A link holds the sizes of a group, and how many layers a list means.
+/// A link carries the sizes of a group of keys, and the number of layers that a list selects.
 #[test]
 fn links_hold_groups_and_lists() {
     let mut file = latent();
@@ -62,7 +63,8 @@ fn layers_that_share_keys_are_refused() {
     assert!(refusal(&file(json!([0, 0, 2]))).contains("keys and values that layers share (kv_source_layers)"));
 }
 
-/// The class of the words alone has no parts for sound; that of the whole has, and they are left out by name.
+/// The text model's class has no parts for sound. The whole model's class has them, and they are
+/// named as left out.
 #[test]
 fn a_class_of_words_alone_has_no_parts_for_sound() {
     let left_out = |class: &str| {
@@ -76,7 +78,8 @@ fn a_class_of_words_alone_has_no_parts_for_sound() {
     assert_eq!(left_out("MoshiForConditionalGeneration"), ["audio tower", "decoder of sound"]);
 }
 
-/// Indexers are counted in layers that attend and choose tokens themselves.
+/// An indexer is counted only in layers that have attention and choose their tokens themselves,
+/// which needs both lists.
 #[test]
 fn two_lists_are_read_together() {
     let file = |indexers: Json| {

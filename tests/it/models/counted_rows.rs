@@ -1,5 +1,6 @@
-//! Kinds whose parameters are counted alone, against the library that builds them: encoders of sound and of images (transformers 5.23,
-//! `data/tools/encoders.py`), and layers of linear attention (fla-core 0.6, `data/tools/fla_counts.py`).
+//! Kinds whose parameters are counted alone, against the library that builds them: encoders of
+//! sound and of images (transformers 5.23, `data/tools/encoders.py`), and layers of linear
+//! attention (fla-core 0.6, `data/tools/fla_counts.py`).
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use headroom::import::{Imported, config_json};
@@ -22,7 +23,8 @@ fn refusal(file: &Json) -> String {
     config_json(&file.to_string()).map_or_else(|problem| problem.to_string(), |_| String::new())
 }
 
-/// Counts are those of the library, also behind a link, and nothing is flagged but a window that the library's attention looks back on.
+/// Counts equal the library's, also after a link, and nothing is flagged except an attention
+/// window.
 #[test]
 fn kinds_are_counted_as_their_library_builds_them() {
     let mut seen = 0;
@@ -54,7 +56,8 @@ fn what_a_count_does_not_hold_is_refused() {
     assert_eq!(read(&sound).not_counted, ["architectures"]);
 }
 
-/// Nobody says what running these takes: training and serving say so.
+/// The memory to run these encoders is unknown, so both training and serving refuse them with that
+/// reason.
 #[test]
 fn counted_encoders_are_neither_trained_nor_served() {
     let mut scenario = Scenario::default();

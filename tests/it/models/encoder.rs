@@ -1,4 +1,4 @@
-//! Encoders: read, trained, and refused where they are not modelled.
+//! Encoders are read and trained, and refused where they are not modelled.
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use headroom::config::{ConfigError, Job, Loss, ParallelLayout, Recompute, Run, ServingRun};
@@ -11,7 +11,7 @@ use headroom::units::Bytes;
 
 use crate::support;
 
-/// google-bert/bert-base-uncased, as its file has it.
+/// The file of google-bert/bert-base-uncased.
 const BERT: &str = r#"{"model_type":"bert","architectures":["BertForMaskedLM"],"hidden_size":768,"num_hidden_layers":12,
     "num_attention_heads":12,"intermediate_size":3072,"vocab_size":30522,"max_position_embeddings":512,"type_vocab_size":2}"#;
 
@@ -63,7 +63,7 @@ fn blocks_that_are_one_have_their_weights_once_and_save_in_every_layer() {
     assert!(deep > shallow.saturating_mul(17) / 10, "{shallow} and {deep}");
 }
 
-/// Bytes of that kind at the peak.
+/// Bytes of one kind of memory at the peak.
 fn memory(job: &Job, kind: MemoryKind) -> u64 {
     estimate(job).ledger.lines.iter().filter(|line| line.kind == kind).map(|line| line.bytes.0).sum()
 }

@@ -1,4 +1,5 @@
-//! Every row of the catalog is answered in a while, and in little memory, however many layers of however many kinds it has.
+//! Every row of the catalog is answered in bounded time and memory, however many layers and kinds
+//! of layers it has.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use std::time::{Duration, Instant};
@@ -6,7 +7,8 @@ use std::time::{Duration, Instant};
 use headroom::catalog;
 use headroom::scenario::{FieldId, Scenario, Value};
 
-/// The most that one answer may take where nothing is optimised and other tests run beside: some hundred times as much as a page takes.
+/// The longest time for one answer, in a build without optimisation and beside other tests. It is
+/// some hundred times the page's time.
 const MOST: Duration = Duration::from_secs(40);
 /// The most memory of the test's process, in KiB.
 const MEMORY: u64 = 3 << 20;
@@ -22,7 +24,7 @@ fn highest() -> Option<u64> {
 #[allow(clippy::disallowed_methods, reason = "no test runs in the browser")]
 fn every_row_trains_in_a_while_and_in_little_memory() {
     for row in catalog::models() {
-        // Layers that keep a state run loops over the text.
+        // Layers that keep a state loop over the text, so a long text is tried too.
         let long = row.config.mixer().map(|_| 1 << 20);
         for tokens in [None, long] {
             let mut scenario = Scenario::default();
@@ -31,7 +33,7 @@ fn every_row_trains_in_a_while_and_in_little_memory() {
                 scenario.set(FieldId::SeqLength, Value::Integer(tokens));
             }
             let begin = Instant::now();
-            // Some rows are served alone, which is an answer as well.
+            // Some rows can only be served; their refusal is an answer, too.
             if let Ok(job) = scenario.resolve() {
                 let _ = headroom::estimator::estimate(&job);
             }

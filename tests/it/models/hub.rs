@@ -1,4 +1,5 @@
-//! Kinds with code of their own on the hub, and kinds of which parameters are counted alone.
+//! Kinds with code of their own on the Hugging Face hub, and kinds whose parameters alone are
+//! counted.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -11,7 +12,8 @@ use headroom::ops::parameters_of;
 use headroom::scenario::codec::{decode, encode};
 use headroom::scenario::{FieldId, Mode, Scenario, Value};
 
-/// Files as the hub has them, and how many parameters a source states (`shared/data/configs/index.jsonl`) or the layers have.
+/// Files from the hub with their numbers of parameters, stated by a source
+/// (`shared/data/configs/index.jsonl`) or computed from the layers.
 const COUNTED: [(&str, u64); 6] = [
     (
         r#"{"model_type":"internlm2","bias":false,"hidden_size":4096,"intermediate_size":14336,"num_attention_heads":32,
@@ -35,7 +37,7 @@ const COUNTED: [(&str, u64); 6] = [
             "multi_query_attention":true,"multi_query_group_num":2,"num_attention_heads":32,"num_layers":28,"padded_vocab_size":65024}"#,
         6_243_584_000,
     ),
-    // Attention that is not latent, in a file of a kind whose attention is.
+    // This file has ordinary attention, although its kind has latent attention by default.
     (
         r#"{"model_type":"deepseek_v2","use_mla":false,"first_k_dense_replace":1,"hidden_size":1280,"intermediate_size":6848,
             "moe_intermediate_size":896,"n_routed_experts":64,"n_shared_experts":2,"num_attention_heads":10,"num_experts_per_tok":6,
@@ -45,8 +47,8 @@ const COUNTED: [(&str, u64); 6] = [
     ),
 ];
 
-/// Files whose counts their sources state: what `print_trainable_parameters` says of ChatGLM-6B, and what checkpoints hold of RWKV-6
-/// 1.6B, of LLaDA 8B, and of Ling-mini 2.0, there with 4,864 corrections of experts' scores.
+/// Files with stated counts: `print_trainable_parameters`' for ChatGLM-6B, and the checkpoints' for
+/// RWKV-6 1.6B, LLaDA 8B and Ling-mini 2.0. The last includes 4,864 corrections of experts' scores.
 const STATED: [(&str, u64); 4] = [
     (include_str!("../../data/configs/corpus/THUDM__chatglm-6b.json"), 6_255_206_400),
     (include_str!("../../data/configs/corpus/RWKV__rwkv-6-world-1b6.json"), 1_599_873_024),
@@ -63,7 +65,8 @@ const STATED: [(&str, u64); 4] = [
     ),
 ];
 
-/// Files of kinds that are counted alone from keys that no input holds, or that a key shows to be of another kind than their name says.
+/// Files whose parameters alone are counted, because they have keys that no input holds, or because
+/// a key shows another kind than their name.
 const OF_FILES: [&str; 9] = [
     include_str!("../../data/configs/corpus/IEITYuan__Yuan2-2B-hf__v2.json"),
     include_str!("../../data/configs/corpus/jet-ai__Jet-Nemotron-4B.json"),
@@ -84,7 +87,7 @@ fn kinds_with_code_of_their_own_are_counted() {
     }
 }
 
-/// A list of layers with experts counts in place of a period, and a key tells kinds apart that go by one name.
+/// A list of layers with experts replaces a period, and a key tells two kinds with one name apart.
 #[test]
 fn lists_of_layers_and_keys_of_kinds_count() {
     let llama4 = |more: &str| {
@@ -107,7 +110,8 @@ fn lists_of_layers_and_keys_of_kinds_count() {
     assert_eq!((baichuan(4096).as_str(), baichuan(5120).as_str()), ("baichuan", "baichuan-13b"));
 }
 
-/// They travel in links, too: an inner width that the file states for gate and up together, and biases under other keys.
+/// Links carry all of these files' settings, such as an inner width stated for gate and up
+/// together, and biases under other keys.
 #[test]
 fn they_survive_in_links() {
     let texts = COUNTED.into_iter().chain(STATED).map(|(text, _)| text).chain(OF_FILES);
@@ -120,7 +124,8 @@ fn they_survive_in_links() {
     }
 }
 
-/// DeepSeek-V4-Flash as its file states it: the rate at which each layer compresses keys says how many parameters it has.
+/// The file of DeepSeek-V4-Flash. The number of parameters of a layer depends on the rate at which
+/// it compresses keys.
 const V4: &str = r#"{"model_type":"deepseek_v4","hc_mult":4,"head_dim":512,"hidden_size":4096,"index_head_dim":128,
     "index_n_heads":64,"moe_intermediate_size":2048,"n_routed_experts":256,"n_shared_experts":1,"num_attention_heads":64,
     "num_experts_per_tok":6,"num_hidden_layers":6,"o_groups":8,"o_lora_rank":1024,"q_lora_rank":1024,"vocab_size":129280,
@@ -136,7 +141,8 @@ fn compressed_keys_travel_in_links_and_are_trained() {
     );
     assert_eq!(parameters_of(&read.config), parameters_of(&config_json(&as_words).expect("a known kind").config));
     assert_eq!(config_json(&as_words).expect("a known kind").config, read.config);
-    // Rates, streams, their turns and tables of experts travel in links.
+    // Links carry compression rates, the Sinkhorn iterations of the residual streams, and the
+    // number of layers whose experts are chosen by a hash.
     let further = r#""compress_rates":{"compressed_sparse_attention":8,"heavily_compressed_attention":64},"hc_sinkhorn_iters":5,"num_hash_layers":1,"compress_ratios""#;
     let read = config_json(&V4.replace(r#""compress_ratios""#, further)).expect("a known kind");
     let sizes = read.config.compressed.as_ref().expect("compressed keys");
@@ -145,7 +151,7 @@ fn compressed_keys_travel_in_links_and_are_trained() {
     scenario.apply_imported(&read);
     let link = encode(&scenario);
     assert_eq!(decode(&link).scenario.model_config(), read.config, "{link}");
-    // Flash kernels take no masks; written out, it is trained.
+    // Flash kernels take no masks, so the model is trained with standard attention only.
     for (attention, trains) in [(AttentionKernel::Flash, false), (AttentionKernel::Standard, true)] {
         let job = support::training_job(&read.config, ParallelLayout::SINGLE, |run| {
             (run.loss, run.attention) = (Loss::OfStack, attention);
@@ -163,17 +169,17 @@ fn what_is_counted_alone_is_not_trained_and_served_where_its_cache_is_told() {
     scenario.apply_imported(&read);
     let link = encode(&scenario);
     assert_eq!(decode(&link).scenario.model_config(), read.config, "{link}");
-    // Its family tells its cache.
+    // Serving works, because the family describes its cache.
     scenario.set(FieldId::Mode, Value::choice(Mode::Serve));
     assert!(scenario.resolve().is_ok());
-    // Nobody tells the cache of one with code of its own.
+    // The cache of a model with code of its own is unknown, so serving is refused.
     scenario.apply_imported(&config_json(r#"{"model_type":"yuan","hidden_size":2048}"#).expect("a known kind"));
     scenario.set(FieldId::Mode, Value::choice(Mode::Serve));
     let problems = scenario.resolve().expect_err("serving is not modelled");
     assert!(problems.iter().any(|problem| problem.message.contains("counted alone")), "{problems:?}");
 }
 
-/// Gemma 4 E2B: an embedding of its own for every layer, keys that the last layers share, and wider layers where they do.
+/// Gemma 4 E2B: every layer has an embedding of its own; the last layers share keys and are wider.
 #[test]
 fn small_models_of_gemma_4_are_trained() {
     let text = r#"{"model_type":"gemma4_text","hidden_size":1536,"intermediate_size":6144,"num_hidden_layers":35,"num_attention_heads":8,

@@ -1,4 +1,5 @@
-//! Layers that keep a state, lack attention or share keys and values: what they keep, what of it grows, and what is refused.
+//! Layers that keep a state, lack attention, or share keys and values: the size of their caches,
+//! how these grow with the text, and refusals.
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -21,15 +22,15 @@ fn catalog(id: &str) -> ModelConfig {
     headroom::catalog::model(id).expect("in the catalog").config.clone()
 }
 
-/// Bytes of the cache for so many tokens of so many sequences.
+/// Bytes of the cache for `sequences` sequences of `tokens` tokens on `t` ranks.
 fn cached(model: &ModelConfig, t: u64, tokens: u64, sequences: u64) -> u64 {
     let layout = support::layout(t, 1, 1, headroom::config::DataSharding::NOTHING);
     let job = support::serving_job(model, layout, |run| (run.context_length, run.concurrent_sequences) = (tokens, sequences));
     estimate(&job).ledger.of(MemoryKind::KvCache).0
 }
 
-/// Elements that transformers' own caches keep of small models (`tools/states.py`); of convolved channels vLLM keeps one token
-/// less than the convolution sees.
+/// Elements that transformers' own caches keep of small models (`tools/states.py`); for a
+/// convolution's channels vLLM keeps one token fewer than the convolution sees.
 #[test]
 fn caches_hold_what_transformers_caches_hold() {
     let rows: Vec<Json> =
@@ -48,19 +49,20 @@ fn caches_hold_what_transformers_caches_hold() {
     assert!(!rows.is_empty());
 }
 
-/// States that transformers keeps beside its cache classes (`xLSTMCache`, `RwkvModel.forward`, `RecurrentGemmaRecurrentBlock`):
-/// xLSTM a matrix, a vector and a number of each head, RWKV two tokens and three sums, RecurrentGemma a state and three tokens.
+/// States that transformers keeps beside its cache classes (`xLSTMCache`, `RwkvModel.forward`,
+/// `RecurrentGemmaRecurrentBlock`): xLSTM a matrix, a vector and a number of each head, RWKV two
+/// tokens and three sums, RecurrentGemma a state and three tokens.
 #[test]
 fn recurrences_keep_what_transformers_keeps() {
     let fixed = |kind: &str| {
         let model = imported(&format!(r#"{{"model_type":"{kind}","hidden_size":2560}}"#));
         assert!(model.is_only_served());
         let [one, more] = [2048, 4096].map(|tokens| cached(&model, 1, tokens, 1));
-        // Layers with attention look back on 2,048 tokens.
+        // Layers with attention have a window of 2,048 tokens, so a longer text adds nothing.
         assert_eq!(one, more);
         (one, cached(&model, 1, 1, 1))
     };
-    // 1280 and 2560 columns of keys and values in eight heads.
+    // xLSTM has 1280 columns of keys and 2560 of values in eight heads.
     assert_eq!(fixed("xlstm").0, 32 * 8 * (160 * 320 + 160 + 1) * 4);
     assert_eq!(fixed("rwkv").0, 32 * 2560 * (2 * 2 + 3 * 4));
     let of_token = 8 * 2 * 2560 * 2;
@@ -69,14 +71,16 @@ fn recurrences_keep_what_transformers_keeps() {
     assert_eq!(whole - first, 2047 * of_token);
 }
 
-/// Qwen3-Next by hand: 12 layers with 2 heads of 256, 36 with 32 states of 128 by 128 and three tokens of 8192 convolved channels.
+/// Qwen3-Next by hand: 12 layers with 2 heads of 256, 36 with 32 states of 128 by 128 and three
+/// tokens of 8192 convolved channels.
 #[test]
 fn a_state_does_not_grow_with_the_text() {
     let model = catalog("qwen3-next-80b");
     let (state, token) = (36 * (32 * 128 * 128 + 3 * 8192) * 2, 12 * 2 * 2 * 256 * 2);
     assert_eq!(cached(&model, 1, 4096, 1), state + 4096 * token);
     assert_eq!(cached(&model, 1, 8192, 5), 5 * (state + 8192 * token));
-    // Heads are shared out over ranks: two key/value heads over four ranks are copied.
+    // Four ranks divide the states; the two key/value heads are copied, so each rank holds half of
+    // the cache.
     assert_eq!(cached(&model, 4, 4096, 1), state / 4 + 4096 * token / 2);
 }
 
@@ -111,27 +115,29 @@ fn layers_that_share_keys_keep_none() {
             "num_key_value_heads":8,"vocab_size":128256,"use_cla":true,"cla_share_factor":2}"#,
     );
     assert_eq!(cached(&every_other, 1, 1024, 1) * 2, cached(&plain, 1, 1024, 1));
-    // They have no matrices for keys and values either.
+    // Layers that share keys and values have no matrices for them either.
     let parameters = |model: &ModelConfig| ops::lower(&Lowering::parameters_only(model)).parameters();
     assert_eq!(parameters(&plain) - parameters(&every_other), 16 * 2 * 4096 * 1024);
     assert_eq!(parameters(&every_other), support::parameters(&every_other));
     assert_eq!(every_other.kind_of(1).keys, Keys::Shared);
 }
 
-/// MiMo-V2-Flash at 262,144 tokens in 16 bits: 9 layers with 4 heads of 192 + 128, 39 with 8 of them over 128 tokens: 5.65 GiB.
+/// MiMo-V2-Flash at 262,144 tokens in 16 bits takes 5.65 GiB: 9 layers keep 4 heads of 192 + 128
+/// for all tokens, and 39 keep 8 such heads for 128 tokens.
 #[test]
 fn layers_with_other_heads_keep_their_own_shapes() {
     let mimo = imported(include_str!("../../data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json"));
     let expected = 2 * (192 + 128) * (9 * 4 * 262_144 + 39 * 8 * 128);
     assert_eq!(cached(&mimo, 1, 262_144, 1), expected);
     assert_eq!(format!("{:.2}", headroom::units::to_f64(expected) / 1_073_741_824.0), "5.65");
-    // Four heads on eight ranks are copied, eight are shared out.
+    // On eight ranks, four heads are copied and eight are divided.
     assert_eq!(cached(&mimo, 8, 262_144, 1), 2 * (192 + 128) * (9 * 262_144 + 39 * 128));
     let gemma = imported(include_str!("../../data/configs/corpus/google__gemma-4-26B-A4B.json"));
     assert_eq!(cached(&gemma, 1, 131_072, 1), 2 * 2 * (5 * 2 * 512 * 131_072 + 25 * 8 * 256 * 1024));
 }
 
-/// Every parameter of these layers is on some rank, and a step's FLOPs follow their heads.
+/// Tensor-parallel ranks together hold every parameter of these layers, and a step's FLOPs follow
+/// the number of their heads.
 #[test]
 fn parameters_of_other_heads_are_shared_out() {
     for file in [
@@ -152,7 +158,8 @@ fn parameters_of_other_heads_are_shared_out() {
     }
 }
 
-/// They are trained where the family's modules are known to, and survive in a link.
+/// A model whose layers have other heads is trained where its family's modules have such heads, and
+/// a link carries them.
 #[test]
 fn other_heads_are_trained_by_a_family_that_has_them() {
     let text = include_str!("../../data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json");
@@ -166,7 +173,8 @@ fn other_heads_are_trained_by_a_family_that_has_them() {
     assert!(says("megatron") && !says("fused"));
 }
 
-/// Gemma 4's are trained and served, and survive in a link, experts and all.
+/// Gemma 4's wider heads of global layers are trained and served, and a link carries them together
+/// with the experts.
 #[test]
 fn heads_of_global_layers_are_trained_too() {
     let text = include_str!("../../data/configs/corpus/google__gemma-4-26B-A4B.json");
@@ -179,7 +187,8 @@ fn heads_of_global_layers_are_trained_too() {
     assert!(scenario.resolve().is_ok(), "{:?}", scenario.resolve());
 }
 
-/// Blocks are not alike, so that none are counted; requests at once follow from bytes.
+/// Cache blocks of these layers differ, so no number of blocks is given; concurrent requests are
+/// counted by bytes.
 #[test]
 fn requests_are_counted_by_bytes() {
     let found = estimate(&decode(&format!("{LINK}&srv=vllm")).scenario.resolve().expect("a job"));
@@ -208,7 +217,8 @@ fn training_is_refused_with_a_way_out() {
     assert_eq!(refused.err(), Some(ConfigError::OnlyServed));
 }
 
-/// Scales stand beside the state's matrices too; its vectors and convolutions stay in 16 bits.
+/// The matrices of a state are quantised with scales of their own; its vectors and convolutions
+/// stay in 16 bits.
 #[test]
 fn weights_of_a_state_are_quantised() {
     let model = imported(r#"{"model_type":"mamba2","num_hidden_layers":4}"#);
@@ -222,7 +232,8 @@ fn weights_of_a_state_are_quantised() {
     assert_eq!(weights(WeightFormat::Bf16) - weights(WeightFormat::Int8Channel), matrices - 4 * columns);
 }
 
-/// A further token costs what attention's layers keep of it; a prompt's products grow in proportion, its attention in the square.
+/// A further token in the context costs only in layers with attention. A prompt's products grow in
+/// proportion to its length, its attention with the square.
 #[test]
 fn time_follows_layers_with_attention_alone() {
     let pace = |config: &str| {
@@ -239,7 +250,8 @@ fn time_follows_layers_with_attention_alone() {
         Pace::of(&job).expect("a pace")
     };
     let alone = pace(r#"{"model_type":"mamba2","num_hidden_layers":8}"#);
-    // A chunk more costs as much wherever it is; the head is read once behind the last.
+    // Every chunk costs an equal amount wherever it is in the prompt, plus the head, which is read
+    // once after the last chunk.
     let [one, two, four] = [16_384, 32_768, 65_536].map(|tokens| alone.prefill(tokens).0);
     assert!(((four - two) / (two - one) - 2.0).abs() < 1e-9, "{one} {two} {four}");
     let mixed = pace(r#"{"model_type":"bamba","num_hidden_layers":8,"attn_layer_indices":[3]}"#);

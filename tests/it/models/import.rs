@@ -1,4 +1,5 @@
-//! Reading a pasted `config.json`: exact architectures, honest reports, clear refusals, and never a panic.
+//! Reading a pasted `config.json`: exact architectures, honest reports, clear refusals, and no
+//! panic.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -186,7 +187,8 @@ fn a_list_of_too_few_layers_is_a_sentence() {
     assert!(problem.starts_with("The file lists 1 layers one by one, but has 2 of them"), "{problem}");
 }
 
-/// A known kind names each key that may change the answer and that nothing has read, and keeps quiet about the rest.
+/// For a known kind, each unread key that may change the answer is named, and all other unread keys
+/// are ignored.
 #[test]
 fn keys_that_may_change_the_answer_are_named() {
     let named = |key: &str, value: &str| read(&llama_with(key, value)).not_counted;
@@ -219,14 +221,16 @@ fn keys_that_may_change_the_answer_are_named() {
     for (key, value) in quiet {
         assert_eq!(named(key, value), <[String; 0]>::default(), "{key}");
     }
-    // One level deeper, by both names; a second name of a size that says something else.
+    // A key inside an object is named with both names. A second name of a size is named where its
+    // value contradicts the first.
     assert_eq!(named("attention_other_setting", r#"{"num_heads": 96, "kind": "wide"}"#), ["attention_other_setting.num_heads"]);
     assert_eq!(named("n_head", "16"), ["n_head"]);
     assert_eq!(named("n_head", "32"), <[String; 0]>::default());
     assert_eq!(named("use_sliding_window", "true"), ["use_sliding_window"]);
 }
 
-/// A class of another task, or of an unknown model, is named; of two listed kinds the class is the one that servers run.
+/// A class of another task or of an unknown model is named. Where kind and class name two known
+/// models, the class counts, because servers run the class.
 #[test]
 fn a_class_that_contradicts_the_kind_is_named() {
     let of = |class: &str| read(&llama_with("architectures", &format!("[\"{class}\"]")));
@@ -241,8 +245,8 @@ fn a_class_that_contradicts_the_kind_is_named() {
     assert_eq!(air.not_counted, ["model_type"]);
 }
 
-/// transformers' Granite Speech has an encoder and a projector beside its text, under keys that few files have; Fuyu has a matrix for
-/// patches of an image that no key of its file describes.
+/// transformers' Granite Speech has an encoder and a projector beside its text model, under keys
+/// that few files have. Fuyu has a matrix for image patches that no key of its file describes.
 #[test]
 fn parts_of_unknown_names_are_left_out_by_their_key() {
     let parts = |text: &str| -> Vec<String> { read(text).left_out.into_iter().map(|left| left.part).collect() };
@@ -274,7 +278,8 @@ fn parts_beside_the_text_are_left_out_by_name() {
     );
 }
 
-/// A model named after the text model inside it, or after somebody's folder, would be misleading.
+/// The name of the text model inside a file, or of somebody's folder, would mislead, so only a name
+/// of the whole file is taken.
 #[test]
 fn only_a_name_of_the_whole_file_is_taken() {
     let named = |name: &str| read(&llama_with("_name_or_path", &format!("\"{name}\""))).name;
@@ -286,7 +291,8 @@ fn only_a_name_of_the_whole_file_is_taken() {
     assert_eq!((llava.name, llava.config.hidden_size), (None, 4096));
 }
 
-/// MiMo-V2-Flash: 9 layers see the whole text with 4 key/value heads, 39 slide with 8; keys are 192 wide, values 128.
+/// MiMo-V2-Flash: 9 layers see the whole text with 4 key/value heads, 39 have a window and 8 heads;
+/// keys are 192 wide, values 128.
 #[test]
 fn mimo_v2_has_two_kinds_of_attention() {
     let mimo = read(include_str!("../../data/configs/corpus/XiaomiMiMo__MiMo-V2-Flash.json"));
@@ -304,7 +310,8 @@ fn mimo_v2_has_two_kinds_of_attention() {
     assert!(other.attention_sinks && !mimo.config.attention_sinks);
 }
 
-/// Gemma 4 26B-A4B: 5 layers see the whole text with 2 key/value heads of 512; a dense layer stands beside 128 experts.
+/// Gemma 4 26B-A4B: 5 layers see the whole text with 2 key/value heads of 512; every block has a
+/// dense layer beside 128 experts.
 #[test]
 fn gemma_4_has_wider_heads_on_global_layers() {
     let gemma = read(include_str!("../../data/configs/corpus/google__gemma-4-26B-A4B.json"));
@@ -317,7 +324,8 @@ fn gemma_4_has_wider_heads_on_global_layers() {
     assert_eq!(gemma.left_out.len(), 0);
 }
 
-/// Heads need not share out the hidden size: 96 of 128 beside 5120 (GLM-4.5) and 4096 (Air), as transformers counts them.
+/// Heads need not divide the hidden size: GLM-4.5 has 96 heads of 128 at width 5120, and Air at
+/// width 4096. The counts are transformers'.
 #[test]
 fn heads_of_a_stated_width_need_no_multiple() {
     let text = r#"{"model_type":"glm4_moe","hidden_size":5120,"intermediate_size":12288,"num_hidden_layers":92,"num_attention_heads":96,
@@ -328,7 +336,8 @@ fn heads_of_a_stated_width_need_no_multiple() {
     assert_eq!((glm.config.head_dim, parameters(&glm.config)), (128, 352_797_814_784));
 }
 
-/// Its own file says `expand` 16 and means the 8192 channels that it states.
+/// Falcon Mamba's file says `expand` 16, but the model has the 8192 channels of
+/// `intermediate_size`.
 #[test]
 fn falcon_mambas_width_is_the_stated_one() {
     let text = r#"{"_name_or_path":"./","architectures":["FalconMambaForCausalLM"],"conv_kernel":4,"expand":16,"hidden_act":"silu",
@@ -339,7 +348,8 @@ fn falcon_mambas_width_is_the_stated_one() {
     assert!(falcon.name.is_none() && falcon.not_counted.is_empty(), "{:?}", falcon.not_counted);
 }
 
-/// One number for each layer is that number where all are the same, and refused by name where they are not.
+/// A list with a number for each layer is read as that number where all are equal, and refused by
+/// name where they differ.
 #[test]
 fn lists_of_one_number_for_each_layer_are_read() {
     let text = r#"{"model_type":"qwen3_moe","num_hidden_layers":4,"num_experts":8,"moe_topk":[2,2,2,2],"moe_intermediate_size":[768,768]}"#;
@@ -355,7 +365,7 @@ fn no_shared_expert_may_be_written_as_nothing() {
     assert_eq!(parameters(&read(text).config), 2_803_626_624);
 }
 
-/// The library's default of a kind without experts is no line of its report.
+/// The report of a dense model does not list the library's defaults for experts.
 #[test]
 fn a_dense_model_speaks_of_no_experts() {
     let text = r#"{"model_type":"nemotron_h","hidden_size":1024,"hybrid_override_pattern":"M-M*-","num_experts_per_tok":2}"#;
@@ -365,7 +375,8 @@ fn a_dense_model_speaks_of_no_experts() {
     assert_eq!(row(&dense, "num_experts_per_tok").how, How::Ignored);
 }
 
-/// DeepSeek-V3.2 is the third version and an indexer, whether the file speaks of it or not; some of GLM-5's layers have none.
+/// DeepSeek-V3.2 is V3 with an indexer, also where the file does not mention it; some of GLM-5's
+/// layers have no indexer.
 #[test]
 fn an_indexer_is_read() {
     let stated = read(include_str!("../../data/configs/corpus/nvidia__DeepSeek-V3.2-NVFP4.json"));
@@ -379,7 +390,8 @@ fn an_indexer_is_read() {
     assert!(lost.expect_err("nothing to share").to_string().contains("indexer_types"));
 }
 
-/// Laguna's sliding layers may have another number of query heads, by one rule; gates for every column are not modelled.
+/// Laguna's sliding layers may have another number of query heads, read by one rule. Its gates for
+/// every column are not modelled.
 #[test]
 fn query_heads_of_sliding_layers_are_read() {
     let file = |more: &str| {
@@ -395,7 +407,7 @@ fn query_heads_of_sliding_layers_are_read() {
     }
 }
 
-/// A window without a list of layers says nothing of which layers slide.
+/// For an unknown kind, a window without a list of layers does not tell which layers slide.
 #[test]
 fn a_window_of_an_unknown_kind_needs_a_list() {
     let text = r#"{"model_type":"zebra","hidden_size":1024,"num_hidden_layers":2,"num_attention_heads":16,"intermediate_size":2816,
@@ -408,7 +420,8 @@ fn a_window_of_an_unknown_kind_needs_a_list() {
     assert!((0..2).all(|layer| zebra.config.sliding_layers.contains(layer) == (layer == 0)));
 }
 
-/// Parameters of the models that the library builds for partial files, of every family with modules of its own and of others.
+/// Partial files give the parameters of the models that transformers builds from them, for every
+/// family with modules of its own and for others.
 #[test]
 fn partial_files_take_the_librarys_defaults() {
     let mut kinds = std::collections::BTreeSet::new();
@@ -420,12 +433,12 @@ fn partial_files_take_the_librarys_defaults() {
         assert_eq!(Some(parameters(&imported.config)), row["parameters"].as_u64(), "{line}");
         kinds.insert(kind.to_owned());
     }
-    // Code of theirs is no part of the library.
+    // The code of these kinds is not part of transformers.
     kinds.extend(["telechat", "counted"].map(str::to_owned));
     assert!(families().all(|family| kinds.contains(family.model_type())));
 }
 
-/// The modules of these kinds do not look at the key.
+/// The modules of these kinds do not read `num_key_value_heads`.
 #[test]
 fn stray_key_value_heads_change_nothing() {
     for kind in ["gpt2", "gpt_neox", "opt", "bloom", "persimmon"] {
@@ -439,9 +452,10 @@ fn stray_key_value_heads_change_nothing() {
 #[test]
 fn each_family_is_recognised() {
     for family in families() {
-        // The library has no default for the experts of some, and none for proteins' letters.
+        // transformers has no default for some kinds' experts, nor for the vocabulary of protein
+        // models.
         let experts = r#""n_routed_experts":8,"num_experts":8,"num_local_experts":8,"num_experts_per_tok":1"#;
-        // One has to say which layers attend.
+        // A nemotron_h file has to state which layers have attention.
         let layers = if family.model_type() == "nemotron_h" { r#","layers_block_type":["mamba","mlp"]"# } else { "" };
         let letters = r#""vocab_size":33,"position_embedding_type":"rotary""#;
         let text = format!(r#"{{"model_type":"{}","num_hidden_layers":2,{letters},{experts}{layers}}}"#, family.model_type());
@@ -467,7 +481,7 @@ fn windows_of_mixed_layers_are_read() {
     assert_eq!(read(&qwen.replace("true, \"max", "false, \"max")).config.sliding_window, None);
     let none = read(r#"{"model_type":"mistral","hidden_size":4096,"sliding_window":null}"#).config;
     assert_eq!((none.sliding_window, none.sliding_layers), (None, LayerSet::None));
-    // Llama's modules look at no list.
+    // Llama's modules do not read `layer_types`.
     assert_eq!(read(&llama_with("layer_types", r#"["full_attention","sliding_attention"]"#)).config.sliding_window, None);
 }
 
@@ -483,10 +497,10 @@ fn experts_and_latent_attention_are_read() {
     assert_eq!(read(sparse).config.moe.map(|moe| moe.layers), Some(LayerSet::From(1)));
     let second = sparse.replace("[0]", "[],\"decoder_sparse_step\":2");
     assert_eq!(read(&second).config.moe.map(|moe| moe.layers), Some(LayerSet::Every(2)));
-    // Its router picks a first and a second expert and asks nobody how many.
+    // PhiMoE's router always picks two experts and does not read `num_experts_per_tok`.
     let phi = read(r#"{"model_type":"phimoe","hidden_size":4096,"num_experts_per_tok":4}"#).config;
     assert_eq!(phi.moe.as_ref().map(|moe| (moe.num_experts, moe.num_experts_per_tok)), Some((16, 2)));
-    // Its head has a bias where the file says so.
+    // PhiMoE's head has a bias where the file states one.
     let biased = read(r#"{"model_type":"phimoe","hidden_size":4096,"lm_head_bias":true}"#).config;
     assert!(biased.lm_head_bias && !phi.lm_head_bias);
 }
@@ -525,7 +539,7 @@ fn an_unknown_kind_is_a_generic_decoder_and_says_so() {
     assert_eq!(classic.position_embedding, PositionEmbedding::Learned);
     let short = config_json_as_generic(r#"{"model_type":"zebra","hidden_size":1024}"#).expect_err("sizes are missing");
     assert!(short.to_string().contains("num_hidden_layers"), "{short}");
-    // A class that is not listed is no better known than a kind.
+    // A class that is not listed is refused like an unknown kind.
     let class = text.replace("\"model_type\":\"zebra\"", "\"architectures\":[\"ZebraForCausalLM\"]");
     assert!(matches!(config_json(&class), Err(ImportError::UnknownKind { model_type }) if model_type == "ZebraForCausalLM"));
 }
@@ -587,7 +601,7 @@ fn a_flood_of_keys_gives_a_short_report() {
     assert!(imported.report.iter().any(|row| row.value.ends_with("more keys")));
 }
 
-/// Any JSON, with the keys of real files more often than others.
+/// Arbitrary JSON, in which keys of real files are more frequent than others.
 fn json() -> impl Strategy<Value = String> {
     let key = prop_oneof![
         Just("model_type".to_owned()),
@@ -626,7 +640,8 @@ fn json() -> impl Strategy<Value = String> {
     })
 }
 
-/// Whatever comes out is either a sentence or an architecture that can be estimated.
+/// Asserts that a text gives either a refusal in a sentence or an architecture that can be
+/// estimated.
 fn is_sound(text: &str) {
     match config_json(text) {
         Ok(imported) => {
@@ -690,7 +705,7 @@ fn stored_formats_are_read() {
             r#"{"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float", "strategy": "channel"}}}}"#,
             Some(WeightFormat::Fp8Channel),
         ),
-        // Not listed: another width, one group for all inputs, an unknown method.
+        // These formats are not listed: another width, one group for all inputs, an unknown method.
         (r#"{"quant_method": "gptq", "bits": 3, "group_size": 128}"#, None),
         (r#"{"quant_method": "gptq", "bits": 4, "group_size": -1}"#, None),
         (r#"{"quant_method": "aqlm"}"#, None),
@@ -702,13 +717,13 @@ fn stored_formats_are_read() {
     let told = read(&llama_with("quantization_config", r#"{"quant_method": "aqlm"}"#));
     assert_eq!((row(&told, "quantization_config").how, row(&told, "quantization_config").value.as_str()), (How::Ignored, "aqlm"));
     assert_eq!(read(LLAMA).quantization, None);
-    // Around a part for text, too.
+    // A quantisation stated outside the part for text is read, too.
     let around =
         format!(r#"{{"model_type": "llava", "text_config": {LLAMA}, "quantization_config": {{"quant_method": "mxfp4"}}}}"#);
     let around = read(&around);
     assert_eq!(around.quantization.map(|found| found.format), Some(WeightFormat::Mxfp4));
     assert_eq!(around.report.iter().filter(|row| row.key == "quantization_config").count(), 1);
-    // The scenario serves what the file stores.
+    // The scenario is served in the format that the file stores.
     let mut scenario = headroom::scenario::Scenario::default();
     scenario
         .apply_imported(&read(&llama_with("quantization_config", r#"{"quant_method": "gptq", "bits": 4, "group_size": 64}"#)));

@@ -1,7 +1,8 @@
-//! Real messages and the wordings of the sources, read and judged; and what holds for any text.
+//! Reading real out-of-memory messages and the wordings of the programs' sources, the causes found
+//! in them, and properties that hold for any text.
 //!
-//! A file of `tests/data/oom` names its source, then what is expected of each message, then the text. `UPDATE_GOLDEN=1` writes the expected
-//! lines again; the difference is to be reviewed.
+//! A file of `tests/data/oom` names its source, then the expected reading of each message, then the
+//! text. `UPDATE_GOLDEN=1` rewrites the expected lines; review the difference.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::format_collect, reason = "a failed expectation is a failed test")]
 
@@ -14,7 +15,7 @@ use headroom::import::oom::{
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/oom");
 
-/// Files with their head and their text.
+/// Each file's path, its head and its text.
 fn files() -> Vec<(PathBuf, String, String)> {
     let entries = std::fs::read_dir(FOLDER).unwrap().map(|entry| entry.unwrap().path());
     let mut paths: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "txt")).collect();
@@ -27,7 +28,7 @@ fn files() -> Vec<(PathBuf, String, String)> {
     paths.into_iter().map(parted).collect()
 }
 
-/// One line with all that a message states and what killed the run.
+/// One line with all values of a message and the cause that ended the run.
 fn line(message: &OomMessage) -> String {
     let mut line = format!("{} {:?}", message.program.name(), message.about);
     let mut add = |name: &str, value: Option<String>| {
@@ -96,7 +97,7 @@ fn every_message_is_read_as_expected() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The one message of a text.
+/// The message of a text that has exactly one.
 fn only(text: &str) -> OomMessage {
     match <[OomMessage; 1]>::try_from(read(text).unwrap_or_default()) {
         Ok([message]) => message,
@@ -143,7 +144,7 @@ fn colours_frames_quotes_and_comments_do_not_hide_a_message() {
     assert_eq!(only(&FULL.replace(". ", ".\\n")), plain);
 }
 
-/// Whether the text prints that amount, however it is spaced.
+/// True if the text contains that amount; blanks are ignored.
 fn is_printed(text: &str, amount: PrintedAmount) -> bool {
     let print = amount.to_string().replace(' ', "");
     text.replace(' ', "").contains(print.trim_end_matches("bytes"))
@@ -178,7 +179,8 @@ fn a_broken_line_never_makes_another_amount() {
             for message in &found {
                 for amount in amounts(message).into_iter().flatten() {
                     let is_known = expected.iter().any(|known| amounts(known).contains(&Some(amount)));
-                    // llama.cpp prints a size twice; where the exact print is broken, the other one counts.
+                    // llama.cpp prints a size twice. Where a line break splits the exact one, the
+                    // rounded one is read.
                     let is_known = is_known || is_printed(&whole, amount);
                     assert!(is_known, "{}: {amount} at width {width}\n{wrapped}", path.display());
                 }
@@ -218,7 +220,7 @@ fn a_message_without_numbers_counts_where_none_has_numbers() {
     assert!(!both.is_bare());
 }
 
-/// Numbers that are the same in every run.
+/// Random numbers that repeat in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -284,7 +286,7 @@ fn a_megabyte_of_nonsense_is_read_in_linear_time() {
         let found = read(&text).unwrap_or_default();
         assert!(found.len() <= 4_096, "{part}");
     }
-    // Different ranks, each with a message.
+    // Messages of different ranks are kept, up to a limit of 4,096.
     let of_rank = |rank| format!("[rank{rank}]: CUDA out of memory. Tried to allocate 2.00 GiB");
     let ranks = (0..10_000).map(of_rank).collect::<Vec<_>>().join("\n");
     assert_eq!(read(&ranks).unwrap().len(), 4_096);
@@ -292,7 +294,8 @@ fn a_megabyte_of_nonsense_is_read_in_linear_time() {
 
 #[test]
 fn the_tensor_of_a_real_message_agrees() {
-    // shared/truth/cuda.jsonl, line 43: Llama 3 8B, 4 sequences of 2048 tokens; the logits are converted to fp32.
+    // shared/truth/cuda.jsonl, line 43: Llama 3 8B, 4 sequences of 2048 tokens; the logits are
+    // converted to fp32.
     let text = files().into_iter().find(|(path, _, _)| path.ends_with("truth_cuda_43.txt")).unwrap().2;
     let message = only(&text);
     let agrees = |bytes: u64| agreement(message.tried.unwrap(), bytes);

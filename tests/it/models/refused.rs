@@ -1,5 +1,9 @@
-//! `docs/kinds.md`: which of transformers' kinds are refused, and which are read in part, each with its reason. The table is written from
-//! the library's default file of every kind (`tests/data/kinds.jsonl.zz`, by `tools/kinds.py`), and is held to what the importer says now.
+//! `docs/kinds.md` lists transformers' kinds that are refused or read in part, each with the
+//! reason.
+//!
+//! The page is generated from the library's default file of every kind
+//! (`tests/data/kinds.jsonl.zz`, written by `tools/kinds.py`), and a test compares it with the
+//! importer's present answers.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fmt::Write as _;
@@ -22,7 +26,7 @@ struct Kind {
     config: serde_json::Value,
 }
 
-/// Tasks, as their folders are called, in words.
+/// The folders of tasks, with the words for each task.
 const TASKS: [(&str, &str); 5] = [
     ("causal", "text"),
     ("image", "images and text"),
@@ -42,31 +46,32 @@ fn kinds() -> Vec<Kind> {
     text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
 }
 
-/// The kinds, each once: the decoder of a model with an encoder is listed with its model.
+/// Each kind once: a decoder that is part of a larger model is listed as that model and not by
+/// itself.
 fn kinds_of_whole_models() -> Vec<Kind> {
     let (text, others): (Vec<_>, Vec<_>) = kinds().into_iter().partition(|kind| kind.task == "causal");
     let is_part = |kind: &Kind| others.iter().any(|other| other.model_type == kind.model_type);
     text.into_iter().filter(|kind| !is_part(kind)).chain(others.iter().map(Kind::clone)).collect()
 }
 
-/// Why a kind is refused, in a few words.
+/// The reason for refusing a kind, in a few words.
 fn reason(problem: &ImportError) -> String {
     match problem {
         ImportError::NotModelled { what, .. } => format!("has {what}"),
         ImportError::UnknownKind { model_type } => format!("no family describes the modules of `{model_type}`"),
-        // A default file of the library that lacks a key: hub files have it.
+        // Some default files of the library lack a key that files on the hub have.
         other => other.to_string().split(';').next().unwrap_or_default().to_owned(),
     }
 }
 
-/// Parts that are not in the count of a kind that is read.
+/// The parts and keys that the count of a read kind leaves out.
 fn doubts(imported: &Imported) -> Vec<String> {
     let parts = imported.left_out.iter().filter(|left| !left.of_checkpoint).map(|left| format!("without its {}", left.part));
     let keys = imported.not_counted.iter().map(|key| format!("`{key}` is not understood"));
     parts.chain(keys).chain(imported.upper_bounds.iter().cloned()).collect()
 }
 
-/// The rows of one table, by task and kind.
+/// One table of the page, with a row for each kind and task.
 fn table(rows: &[(String, String, String)]) -> String {
     let mut text = String::from("| kind | for | why |\n|---|---|---|\n");
     for (task, kind, why) in rows {
@@ -76,7 +81,7 @@ fn table(rows: &[(String, String, String)]) -> String {
     text
 }
 
-/// The whole page, and how many kinds are read exactly.
+/// The text of the page, and the number of kinds that are read exactly.
 fn page() -> (String, usize) {
     let (mut refused, mut in_part, mut exact) = (Vec::new(), Vec::new(), 0);
     for kind in kinds_of_whole_models() {

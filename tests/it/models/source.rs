@@ -1,4 +1,4 @@
-//! Encoders beside decoders: read, trained, and refused where they are not modelled.
+//! Encoders beside decoders are read and trained, and refused where they are not modelled.
 #![allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
 use headroom::config::{
@@ -14,7 +14,7 @@ use headroom::units::{Bytes, to_f64};
 
 use crate::support;
 
-/// facebook/bart-large, but for more blocks on one side.
+/// facebook/bart-large with fewer blocks in the decoder, so that both sides differ.
 const BART: &str = r#"{"model_type":"bart","architectures":["BartForConditionalGeneration"],"is_encoder_decoder":true,"d_model":1024,
     "encoder_layers":12,"decoder_layers":6,"encoder_attention_heads":16,"decoder_attention_heads":16,"encoder_ffn_dim":4096,
     "decoder_ffn_dim":2048,"vocab_size":50265,"max_position_embeddings":1024,"num_hidden_layers":12}"#;
@@ -50,7 +50,7 @@ fn both_sides_are_counted() {
     assert_eq!((model.num_hidden_layers, model.source.map(|source| source.layers)), (18, Some(12)));
 }
 
-/// The decoder of that model, saved without its encoder: what its cross-attention would read is not there.
+/// That model's decoder saved without its encoder, so its cross-attention has nothing to read.
 const ALONE: &str = r#"{"model_type":"bart","architectures":["BartForCausalLM"],"is_decoder":true,"is_encoder_decoder":false,
     "d_model":1024,"encoder_layers":12,"decoder_layers":6,"decoder_attention_heads":16,"decoder_ffn_dim":2048,"vocab_size":50265}"#;
 
@@ -65,7 +65,7 @@ fn a_decoder_saved_alone_keeps_idle_weights_and_has_the_memory_and_the_time_of_a
     let idle = 6 * (4 * (1024 * 1024 + 1024) + 2 * 1024);
     assert_eq!(learned.map(|line| line.bytes.0 / 4).sum::<u64>(), PARAMETERS - idle);
     assert!(matches!(timing(&job, &estimate(&job)), Timing::Training { .. }));
-    // A cache of keys and values of its own text alone.
+    // The cache holds keys and values of the decoder's own text only.
     let run = ServingRun { context_length: 512, ..ServingRun::plain() };
     let served = Job::new(model, Run::Serving(run), ParallelLayout::SINGLE, support::cluster(Bytes(Bytes::GIB)));
     let held = cached(&served.expect("a served decoder"));
@@ -111,11 +111,12 @@ fn served_with_the_cache_of_both_attentions_that_transformers_holds() {
         };
         let job = served(&model, run(number("source_length"))).expect("a served model");
         assert_eq!(cached(&job), number("self_bytes") + number("cross_bytes"), "{line}");
-        // Of one token more, the decoder's own attention keeps more.
+        // A further token adds to the cache of the decoder's own attention only.
         let per_token = estimate(&job).kv_cache_per_token.expect("a cache").0;
         assert_eq!(per_token * number("context_length") * number("sequences"), number("self_bytes"), "{line}");
         assert!(matches!(timing(&job, &estimate(&job)), Timing::Unknown(Unknown::Encoder)));
-        // Frames are always as many.
+        // An encoder of frames always gets the same number of frames, so its part of the cache does
+        // not grow.
         let longer = cached(&served(&model, run(2 * number("source_length"))).expect("a served model"));
         let twice = if model.only_source().is_some() { 1 } else { 2 };
         assert_eq!(longer, number("self_bytes") + twice * number("cross_bytes"));
@@ -131,7 +132,7 @@ fn a_longer_source_is_worked_with_when_it_is_served() {
         let job = served(&read(BART), run).expect("a served model");
         estimate(&job).ledger.lines.iter().filter(|line| line.kind == MemoryKind::Temporary).map(|line| line.bytes.0).sum::<u64>()
     };
-    // Two inner tensors of the encoder, and its block's output.
+    // The encoder's working set grows by two inner tensors and the block's output for each token.
     assert!(working(1024) - working(512) >= 512 * (2 * 4096 + 1024) * 2, "{} and {}", working(1024), working(512));
 }
 
@@ -177,7 +178,8 @@ fn both_sides_are_read_back_from_a_link() {
     }
 }
 
-/// PyTorch's counter over the library's modules: no gradient goes back through the first convolution of frames.
+/// FLOPs counted by PyTorch over transformers' modules. No gradient goes back through the first
+/// convolution over frames.
 const FLOPS: &str = include_str!("../../data/truth/flops_source.jsonl");
 
 #[test]
@@ -200,7 +202,7 @@ fn flops_are_what_pytorch_counts() {
     }
 }
 
-/// Its decoder has 448 positions: no text is longer, however much memory is left.
+/// Whisper's decoder has 448 positions, so no longer text is offered, however much memory is free.
 #[test]
 fn no_answer_offers_a_longer_target_than_the_decoder_has_positions() {
     let job = support::serving_job(&read(WHISPER), ParallelLayout::SINGLE, |run| {

@@ -1,4 +1,5 @@
-//! Rows of PyTorch's memory tracker of encoders beside decoders that FSDP2 shares, and of decoders saved alone, byte by byte.
+//! Byte-by-byte comparison with rows of PyTorch's memory tracker: encoders beside decoders under
+//! FSDP2, and decoders saved alone.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use headroom::config::{AttentionKernel, DataSharding, Dispatch, Job, OptimizerImplementation, Recompute, TrainingPrecision};
@@ -25,7 +26,7 @@ fn number(row: &Value, path: &str) -> u64 {
     row.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path} is in the row"))
 }
 
-/// The rows of a file whose class ends so.
+/// The rows of a file whose class has a name with that ending.
 fn rows(text: &'static str, ending: &'static str) -> impl Iterator<Item = Value> {
     let all = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a row"));
     all.filter(move |row| {
@@ -51,7 +52,7 @@ fn job(row: &Value, precision: TrainingPrecision) -> Job {
     })
 }
 
-/// Saved activations are compared, and ours and the tracker's peak given back.
+/// Compares parameters and saved activations, and returns the engine's peak and the tracker's.
 fn compared(row: &Value, job: &Job) -> [u64; 2] {
     assert_eq!(ops::lower(&ops::lowering(job)).parameters(), number(row, "/measured/parameters"), "{}", row["id"]);
     let (after_forward, peak) = measured(job).expect("a training job of played kernels");
@@ -76,7 +77,8 @@ fn a_decoder_saved_alone_takes_what_pytorch_measures() {
     assert_eq!(count, 36);
 }
 
-/// The tracker's hooks hold the gradient of every block's input until the encoder's states have theirs, which the accuracy tool adds.
+/// The tracker's hooks keep the gradient of every block's input until the encoder's states have
+/// their gradient. The accuracy tool adds these bytes; this test allows for them.
 #[test]
 fn fsdp2_shares_both_sides_as_pytorch_does() {
     let (mut count, mut exact) = (0, 0);

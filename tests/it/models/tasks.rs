@@ -1,4 +1,5 @@
-//! Files of classes that predict no text: without a head, with classes of texts or tokens, or with ends of spans.
+//! Files of model classes that predict no text: without a head, or with a head that classifies
+//! texts or tokens, or marks the ends of spans.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use headroom::config::TaskKind;
@@ -32,7 +33,7 @@ fn a_class_has_the_head_of_its_task() {
     for class in ["BertModel", "BertForTokenClassification", "BertForMaskedLM"] {
         assert!(of(class).not_counted.is_empty(), "{class}");
     }
-    // Without a class a file is read as one that predicts text.
+    // A file that states no class is read as one that predicts text.
     assert_eq!(read(&json!({ "model_type": "bert", "hidden_size": 768 })).config.task, None);
 }
 
@@ -44,7 +45,7 @@ fn a_class_that_is_not_described_is_named() {
     {
         assert_eq!(other(kind, class).not_counted, ["architectures"], "{class}");
     }
-    // The class of a whole file is looked at, too.
+    // The class is also read where it is outside the part for text.
     let whole = |class: &str| {
         let text = json!({ "model_type": "llama", "hidden_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4 });
         read(
@@ -55,7 +56,7 @@ fn a_class_that_is_not_described_is_named() {
     assert!(whole("LlavaForConditionalGeneration").not_counted.is_empty());
 }
 
-/// States alone have no loss, and no class writes text.
+/// A model without a head has no loss to train, and a classifier writes no text to serve.
 #[test]
 fn a_task_is_trained_and_states_are_counted() {
     let scenario = |class: &str, mode: Mode| {

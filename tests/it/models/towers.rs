@@ -1,4 +1,4 @@
-//! Whole models: the tower, its projector and further parts beside the text.
+//! Models with a tower: the tower, its projector and further parts beside the text model.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use headroom::import::{Imported, config_json};
@@ -9,8 +9,8 @@ fn read(file: &Json) -> Imported {
     config_json(&file.to_string()).unwrap_or_else(|problem| panic!("{problem}: {file:.300}"))
 }
 
-/// Parameters of the models that the library builds (`data/tools/wholes.py`): second towers, queries, layers between those of the text, rows
-/// behind the vocabulary.
+/// Parameters of the models that the library builds (`data/tools/wholes.py`): second towers,
+/// learned queries, layers between those of the text, extra rows after the vocabulary.
 #[test]
 fn whole_models_have_all_their_parameters() {
     let lines = include_str!("../../data/truth/parameters_wholes.jsonl").lines();
@@ -30,7 +30,8 @@ fn whole_models_have_all_their_parameters() {
     assert_eq!(seen, 24);
 }
 
-/// A tower whose keys have a value that its modules are not known for is left out, and so is one with a part of another kind.
+/// A tower is left out where a key has a value that changes its modules in an unknown way, and
+/// where one of its parts is of another kind.
 #[test]
 fn a_tower_of_another_structure_is_left_out() {
     let text = json!({ "model_type": "llama", "hidden_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4 });
@@ -48,7 +49,8 @@ fn a_tower_of_another_structure_is_left_out() {
     assert!(read(&hybrid("zebra")).config.tower.is_none());
 }
 
-/// The thinker of an omni model is read with both of its towers, and what speaks is left out by name.
+/// The thinker of an omni model is read with both of its towers; the part that speaks is named as
+/// left out.
 #[test]
 fn a_model_inside_the_file_is_opened() {
     let thinker = json!({
@@ -62,7 +64,8 @@ fn a_model_inside_the_file_is_opened() {
     assert_eq!(omni.left_out.iter().map(|left| left.part.as_str()).collect::<Vec<_>>(), ["speech output"]);
 }
 
-/// Layers that attend to images alone are no layers of a text; without the images' part they are named.
+/// Layers that attend to images only are counted with the projector and not with the text. In a
+/// file without the image part they are named.
 #[test]
 fn layers_that_attend_to_images_belong_to_the_projector() {
     let text = json!({ "model_type": "mllama_text_model", "num_hidden_layers": 10, "cross_attention_layers": [3, 8] });

@@ -1,4 +1,5 @@
-//! Layers that keep a state, trained: rows of PyTorch's memory tracker byte by byte, and forward's FLOPs by PyTorch's counter.
+//! Training layers that keep a state, against rows of PyTorch's memory tracker byte by byte, and
+//! against PyTorch's counter of forward FLOPs.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -63,7 +64,8 @@ fn memory_of_states_is_what_pytorch_measures() {
         let precision = match run["precision"].as_str() {
             Some("bf16") => TrainingPrecision::Bf16Pure,
             Some("fp32") => TrainingPrecision::Fp32,
-            // The tracker's own hooks hold casts there, which the accuracy tool adds.
+            // In these rows the tracker's own hooks keep casts alive. Only the accuracy tool adds
+            // them, so the rows are left to it.
             _ => continue,
         };
         if run["optimizer_implementation"] != "fused" || run["gradient_accumulation_steps"] != 1 {
@@ -81,7 +83,8 @@ fn memory_of_states_is_what_pytorch_measures() {
         assert_eq!(saved.0, number(&row, "/measured/after_forward_bytes/act"), "saved activations of {}", row["id"]);
         let total: Bytes = peak.into_iter().sum();
         let there = number(&row, "/measured/peak_bytes/total");
-        // transformers puts a checkpoint within that of a shared block, whose tensors lie in a circle: Python frees them when it looks.
+        // transformers nests a checkpoint inside a shared block's, which makes a reference cycle:
+        // its tensors are freed when Python's garbage collector runs.
         let circles = run["recompute"] == "full" && job_shares(&row);
         let most = if circles { there / 200 } else { 0 };
         assert!(total.0.abs_diff(there) <= most, "peak of {} {}: {} against {there}", row["model"], row["id"], total.0);
@@ -90,7 +93,8 @@ fn memory_of_states_is_what_pytorch_measures() {
     assert!(compared > 50, "{compared}");
 }
 
-/// PyTorch's counter counts the products of each chunk, and convolutions with the tokens that padding adds.
+/// PyTorch's counter counts the products of each chunk, and convolutions with the tokens that
+/// padding adds.
 #[test]
 fn flops_of_states_are_what_pytorch_counts() {
     let files = [include_str!("../../data/truth/flops_states.jsonl"), include_str!("../../data/truth/flops_compressed.jsonl")];

@@ -1,4 +1,4 @@
-//! The second program's answers: text in, text out, as the page sends and shows them.
+//! The worker program's answers, as text in and text out, the way the page sends and shows them.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
@@ -33,7 +33,7 @@ fn ask(what: What, unit: MemoryUnit, link: &str, text: &str) -> Reply {
     reply
 }
 
-/// The text of each element that starts like this, tags taken out.
+/// The text between each `start` and the next `end`, without tags.
 fn texts(html: &str, start: &str, end: &str) -> Vec<String> {
     let inside = html.split(start).skip(1).filter_map(|rest| rest.split_once(end));
     inside
@@ -89,7 +89,8 @@ fn the_table_of_methods_has_the_ledgers_total_and_a_column_for_each_document() {
         let html = ask(What::Methods, MemoryUnit::Gb, link, "").html;
         let total = &texts(&html, "data-testid=\"methods-row-total\"", "</tr>")[0];
         let whole = MemoryUnit::Gb.show(estimate(&job).total());
-        // The table may show more decimals than the unit's own way of writing.
+        // The table may print more decimals than `whole` has, so only the digits before the point
+        // are compared.
         let amount = whole.split(['.', ' ']).next().expect("a number");
         assert!(
             total.contains(&format!("Total per GPU{}", amount.split('\u{202f}').next().expect("digits"))),
@@ -160,7 +161,8 @@ fn nothing_in_a_file_becomes_markup() {
     }
 }
 
-/// A message is set beside the scenario that is shown, whatever the text around it, and gives no model to take over.
+/// A pasted message is compared with the shown scenario, whatever text surrounds it, and offers no
+/// model to use.
 #[test]
 fn a_pasted_message_is_set_beside_the_scenario() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/oom");
@@ -175,7 +177,7 @@ fn a_pasted_message_is_set_beside_the_scenario() {
             read += usize::from(reply.html.contains("data-testid=\"oom\""));
         }
     }
-    // A few texts hold no message.
+    // A few of the texts contain no message.
     assert!(read > 2 * 100, "{read}");
     let without_job = ask(What::Paste, MemoryUnit::Gib, "v1&n=6&tp=4", "CUDA out of memory. Tried to allocate 1.00 GiB.").html;
     assert!(without_job.contains("correct its inputs first"), "{without_job}");
@@ -199,7 +201,8 @@ fn what_is_no_question_has_no_answer() {
     }
 }
 
-/// The planner's panel at every moment of a search: closed tags, no broken number, no more answers once it has ended.
+/// The planner's panel at every moment of a search: all tags are closed, no number is broken, and
+/// nothing changes after the search has ended.
 #[test]
 fn the_planners_panel_is_whole_at_every_moment() {
     let ticks = std::cell::Cell::new(0.0);

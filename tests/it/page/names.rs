@@ -1,5 +1,5 @@
-//! Names and remarks of models that were pasted or edited: no answer carries the name of something else, and what is not counted is
-//! said wherever the answer goes.
+//! Names and remarks of pasted or edited models: no answer carries the name of another model, and
+//! everywhere an answer appears it states what is not counted.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use std::fs;
@@ -30,7 +30,8 @@ fn text_of(name: &str) -> String {
     fs::read_to_string(folder().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The dialog's answer to a text, beside a scenario that serves with vLLM's rule on other GPUs than the default.
+/// The paste dialog's answer to a text, where the shown scenario serves under vLLM's rule on GPUs
+/// that are not the default.
 fn pasted(text: &str) -> Reply {
     let fragment = "v1&do=serve&gpu=h200&n=8&tp=8&m=llama2-13b".to_owned();
     let request = Request { number: 1, what: What::Paste, unit: MemoryUnit::Gib, fragment, text: text.to_owned() };
@@ -92,7 +93,7 @@ const FILES: [(&str, &str, &[&str]); 9] = [
 fn a_pasted_model_has_its_own_name_and_its_remarks_wherever_its_answer_goes() {
     for (name, called, said) in FILES {
         let scenario = scenario_of(&text_of(name)).unwrap_or_else(|| panic!("{name} is refused"));
-        // A row of the list lends its name to just its own shape.
+        // A pasted file gets the name of a catalog row only where it has that row's shape.
         let row = catalog::models().iter().find(|row| row.name == model_name(&scenario));
         assert!(
             model_name(&scenario) == called || row.is_some_and(|row| same_shape(&scenario, row.id)),
@@ -103,14 +104,14 @@ fn a_pasted_model_has_its_own_name_and_its_remarks_wherever_its_answer_goes() {
         assert_eq!(remarks.len(), said.len(), "{name}: {remarks:?}");
         assert!(remarks.iter().zip(said).all(|(remark, start)| remark.starts_with(start)), "{name}: {remarks:?}");
         everywhere(name, &scenario, &remarks);
-        // A link opened elsewhere says the same.
+        // The link, opened anywhere, gives the same scenario and name.
         let opened = decode(&encode(&scenario));
         assert!(opened.notices.is_empty(), "{name}: {:?}", opened.notices);
         assert_eq!(opened.scenario, scenario, "{name}");
     }
 }
 
-/// Looks at every place that names a model.
+/// Checks every place that names a model: card, report, exports.
 fn everywhere(name: &str, scenario: &Scenario, remarks: &[String]) {
     let model = model_name(scenario);
     let answers = answers(scenario);
@@ -145,16 +146,18 @@ fn everywhere(name: &str, scenario: &Scenario, remarks: &[String]) {
     }
 }
 
-/// No row of the catalog is named but the one that this is.
+/// Asserts that the text names no other row of the catalog.
 fn no_other_name(file: &str, text: &str, model: &str) {
-    // “DeepSeek-V3.2” holds the name of another row, and is none.
+    // The model's own name is removed first, because it may contain another row's: “DeepSeek-V3.2”
+    // contains “DeepSeek-V3”.
     let text = text.replace(model, "");
     for row in catalog::models().iter().filter(|row| row.name != model && row.name.len() > 4) {
         assert!(!text.contains(row.name), "{file} names {}: {text:.600}", row.name);
     }
 }
 
-/// Each of 296 real files is read, counted as a generic decoder on request, or refused; none has the name of a row of another shape.
+/// Each of 296 real files is read, counted as a generic decoder on request, or refused; none has
+/// the name of a row of another shape.
 #[test]
 fn no_real_file_takes_the_name_of_a_row_that_it_is_not() {
     let mut found = [0_usize; 3];
@@ -195,12 +198,13 @@ fn a_file_of_a_rows_shape_is_that_row_unless_it_says_another_name() {
     };
     assert_eq!(named(r#""_name_or_path": "meta-llama/Llama-2-70b-hf","#), ("Llama 2 70B".to_owned(), false));
     assert_eq!(named(r#""_name_or_path": "someone/Platypus-70B","#), ("Platypus-70B".to_owned(), true));
-    // The name of a row with another shape is what it was made from.
+    // A row's name in a file of another shape tells what the model was made from, so it is not
+    // taken.
     assert_eq!(named(r#""_name_or_path": "meta-llama/Llama-2-7b-hf","#), ("Llama · 69.0 B".to_owned(), true));
     assert!(named(r#""vision_config": {"hidden_size": 1024},"#).1);
 }
 
-/// Its text part may be made from another model, whose name it does not take.
+/// The text part may be made from another model; the whole model does not take that model's name.
 #[test]
 fn a_model_of_several_parts_goes_by_the_kind_of_the_whole() {
     let named = |name: &str| model_name(&scenario_of(&text_of(&format!("corpus/{name}.json"))).expect("a model"));
@@ -221,7 +225,7 @@ fn an_edited_model_goes_by_its_family_and_size() {
     assert_eq!(named("v1&m=llama3-8b&l=40"), "Llama · 9.8 B");
     assert_eq!(named("v1&m=llama3-8b&mn=My-own"), "My own");
     assert_eq!(named("v1&m=llama3-8b&l=40&mn=My-own"), "My own");
-    // Heads that do not split have no size.
+    // With heads that do not divide, the model's size is unknown, so the name has none.
     assert_eq!(named("v1&m=llama3-8b&kv=7"), "Llama");
     // A pasted model of a link from before models carried names.
     assert_eq!(

@@ -1,8 +1,10 @@
-//! A net under changes of the markup: the HTML of every part of the page and of every panel of the worker, for 61 links and several states
-//! of the page, as it was when it was recorded.
+//! Recorded HTML that guards changes of the markup: every part of the page and every panel of the
+//! worker, for 61 links and several states of the page.
 //!
-//! Other tests hold figures and drawings, which change with the engine: the net that is kept is without them, and `record` writes it anew.
-//! Before a change of the markup alone, run `record_figures`, and behind it `every_figure_too`, which compares all of it to the letter.
+//! The recording in git has no figures and no charts, because these change with the engine and
+//! other tests check them; `record` writes it anew. Around a change of the markup alone, run
+//! `record_figures` before it and `every_figure_too` after it, which compares everything to the
+//! letter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
@@ -36,10 +38,10 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// The recorded HTML by what it is of.
+/// The recorded HTML by the name of the part.
 type Net = BTreeMap<String, String>;
 
-/// The links with the states of the page that they are shown in.
+/// The links, each with the states of the page in which it is recorded.
 fn links() -> Vec<(String, Vec<String>)> {
     let text = fs::read_to_string(data("net/links.txt")).unwrap();
     let line = |line: &str| {
@@ -75,7 +77,7 @@ fn state(name: &str, said: &Snapshot, answers: &Answers) -> Ui {
     }
 }
 
-/// All that can unfold is open.
+/// A state in which everything that can unfold is open.
 fn opened(mut ui: Ui) -> Ui {
     let kinds = ["Weights", "Gradients", "Optimizer states", "Activations", "KV cache", "Temporary", "Framework"];
     ui.open.extend(kinds.map(|kind| format!("ledger/{kind}")));
@@ -87,7 +89,7 @@ fn opened(mut ui: Ui) -> Ui {
     ui
 }
 
-/// Fields with texts that cannot be read, an open list, messages, saved scenarios.
+/// A state with unreadable texts in fields, an open list, messages, and saved scenarios.
 fn typed(mut ui: Ui, said: &Snapshot) -> Ui {
     let unread = |field| Unread { field, text: "4 <k>".to_owned(), message: "“4 <k>” is no number.".to_owned() };
     ui.unread = [FieldId::SeqLength, FieldId::Gpus, FieldId::PricePerHour].map(unread).to_vec();
@@ -110,7 +112,7 @@ fn typed(mut ui: Ui, said: &Snapshot) -> Ui {
     ui
 }
 
-/// The worker has told the best layouts and the allocator's answers.
+/// A state in which the worker has sent the best layouts and the allocator's answers.
 fn told(mut ui: Ui, said: &Snapshot) -> Ui {
     let link = encode(&said.scenario);
     let clock = clock();
@@ -138,7 +140,8 @@ fn ask(what: What, link: &str, text: &str) -> Reply {
     answer(&request(what, link, text))
 }
 
-/// Says of a link that the explanations of its figures are recorded, too; they are long.
+/// The word in `links.txt` that a link's explanations are recorded, too. They are long, so only
+/// some links have it.
 const EXPLAINED: &str = "explained";
 
 /// The page's parts for a link, and the worker's panels beside them.
@@ -169,7 +172,8 @@ fn of_link(net: &mut Net, link: &str, states: &[String]) {
     }
 }
 
-/// Every part in one state of the page; gives the paths of the figures that can be explained.
+/// Records every part in one state of the page; returns the paths of the figures that can be
+/// explained.
 fn of_parts(net: &mut Net, link: &str, name: &str, said: &Snapshot, answers: &Answers, ui: &Ui) -> String {
     let look = Look { log: ui.log_axis, size: ui.plot_size };
     let plots = Plots::of(answers, look, ui, None).0;
@@ -184,7 +188,7 @@ fn of_parts(net: &mut Net, link: &str, name: &str, said: &Snapshot, answers: &An
     paths.into_iter().collect::<Vec<_>>().join("\n")
 }
 
-/// Panels that follow from more than a link: what is pasted, taught, planned.
+/// Panels that depend on more than a link: pasting, teaching and planning.
 fn of_questions(net: &mut Net, every: usize) {
     net.insert("worker-accuracy".to_owned(), ask(What::Accuracy, "v1", "").html);
     let own: [(&str, Html); 4] = [
@@ -261,10 +265,11 @@ fn of_planner(net: &mut Net, every: usize) {
     }
 }
 
-/// How many buttons of the panel of stories are pressed.
+/// The number of buttons pressed in the panel of stories.
 const MOST_VERBS: usize = 120;
 
-/// The panel of stories: what every button of the list and of one level below it leads to.
+/// The panel of stories after each button of the list, and after the buttons found there, up to
+/// `MOST_VERBS`.
 fn of_teaching(net: &mut Net, every: usize) {
     let link = "v1&m=llama3-8b&n=8";
     let mut records = String::new();
@@ -303,7 +308,7 @@ fn of_teaching(net: &mut Net, every: usize) {
     }
 }
 
-/// All of it; `every`: how many links there are to one that is taken.
+/// The present HTML of all parts; one link in `every` is taken.
 fn now(every: usize) -> Net {
     let mut net = Net::new();
     for (link, states) in links().into_iter().step_by(every) {
@@ -313,7 +318,8 @@ fn now(every: usize) -> Net {
     net
 }
 
-/// Differences that two ways to write one document may have: a quote inside a value, an empty element's way to end, and a blank as itself.
+/// Rewrites spellings that a browser reads alike into one: an apostrophe, the end of an empty
+/// element, and a non-breaking space.
 fn same_for_a_browser(html: &str) -> String {
     let mut out = String::with_capacity(html.len());
     for (at, piece) in html.split("/>").enumerate() {
@@ -331,7 +337,8 @@ fn same_for_a_browser(html: &str) -> String {
     out.replace("&#39;", "'").replace("&nbsp;", "\u{a0}")
 }
 
-/// Without figures and drawings: digits, and what stands in a chart.
+/// The HTML without figures and charts: digits become 0, and the inside of large drawings is
+/// removed.
 fn without_figures(html: &str) -> String {
     let html = same_for_a_browser(html);
     let mut out = String::with_capacity(html.len());
@@ -351,15 +358,17 @@ fn without_figures(html: &str) -> String {
     out
 }
 
-/// Longer drawings are charts, which have tests of their own.
+/// The longest drawing that counts as a sign; longer ones are charts, which have tests of their
+/// own.
 const LARGEST_SIGN: usize = 400;
 
-/// The net that is kept: different texts, and for each name the number of its text.
+/// The file of the recording in git. It holds each different text once, and for each name the
+/// number of its text.
 fn kept() -> PathBuf {
     data("net/parts.json.zz")
 }
 
-/// The net with figures, for the time of a change.
+/// The file of the recording with figures, outside git, for the time of one change.
 fn whole() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("net.json.zz")
 }

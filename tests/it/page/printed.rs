@@ -1,5 +1,5 @@
-//! One figure, one value: what the ledger prints for a kind of memory stands on the bar, in its explanation, in the report and in lessons,
-//! and the printed figures add up.
+//! One figure has one printed value: the ledger, the bar, the explanation, the report and lessons
+//! print the same amount for a kind of memory, and the printed figures add up.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -19,7 +19,7 @@ use headroom::units::{Bytes, MemoryUnit, Scale};
 use proptest::prelude::*;
 use support::random;
 
-/// The least number of scenarios that the property was held against.
+/// The number of scenarios that the property is tested with.
 const SCENARIOS: u32 = 10_000;
 
 const MODELS: [&str; 10] = [
@@ -64,13 +64,13 @@ fn job_of(link: &str) -> Job {
     decoded.scenario.resolve().unwrap_or_else(|problems| panic!("{link}: {problems:?}"))
 }
 
-/// Whether a printed amount is an exact one rounded up or down.
+/// True if a printed amount is the exact one, rounded up or down.
 fn is_rounded(printed: u64, exact: u128, scale: Scale) -> bool {
     let (unit, scaled) = (u128::from(scale.unit.bytes()), exact * u128::from(10_u64.pow(scale.decimals)));
     (u128::from(printed) * unit).abs_diff(scaled) < unit || u128::from(printed) * unit == scaled
 }
 
-/// The figure of an explanation as printed, without the bytes and the other unit.
+/// The figure of an explanation in the page's unit, as printed.
 fn said(explanation: &Explanation, unit: MemoryUnit) -> String {
     let words = explanation.result(unit);
     let (_, amount) = words.split_once(" bytes = ").unwrap_or_else(|| panic!("{}: {words}", explanation.path));
@@ -81,7 +81,7 @@ fn sum(bytes: impl Iterator<Item = Bytes>) -> u128 {
     bytes.map(|bytes| u128::from(bytes.0)).sum()
 }
 
-/// Ledger, bar and explanation of one job print the same, and it adds up.
+/// Checks that ledger, bar and explanation of one job print equal amounts that add up.
 fn check(job: &Job, unit: MemoryUnit) -> Estimate {
     let estimate = estimate(job);
     let printed = Printed::of(&estimate, unit);
@@ -153,7 +153,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// As it stands on the page, in the report that the command line and the Markdown print, and in lessons.
+    /// The page, the report (which the command line and the Markdown export print) and lessons
+    /// print the same amounts.
     #[test]
     fn every_place_prints_the_same(link in link()) {
         let said = Snapshot { scenario: decode(&link).scenario, compare: Vec::new() };
@@ -183,7 +184,8 @@ proptest! {
     }
 }
 
-/// The case that was found: 49.3 and 6.9 stood as 49.2 and 7.0 in the ledger, because all lines were rounded together.
+/// A case that went wrong: the ledger printed 49.2 and 7.0 in place of 49.3 and 6.9, because all
+/// lines were rounded together.
 #[test]
 fn groups_are_rounded_before_their_parts() {
     let scale = Scale { unit: MemoryUnit::Gb, decimals: 1 };

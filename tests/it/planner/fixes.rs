@@ -1,4 +1,4 @@
-//! Changes that are offered where a rule forbids a training.
+//! Fixes that are offered where a rule forbids a training.
 
 use headroom::config::DataSharding;
 use headroom::estimator::{device_memory, estimate};
@@ -6,7 +6,8 @@ use headroom::planner::{Change, Fix, allocator_fixes, fixes, gpu_count};
 use headroom::scenario::codec::decode;
 use headroom::units::MemoryUnit;
 
-/// What is offered, with the number of accelerators that the scenario has; nothing for a link without a job.
+/// The fixes offered for a link, and the scenario's number of accelerators; empty for a link
+/// without a job.
 fn offered(link: &str) -> (Vec<Fix>, u64) {
     let Ok(job) = decode(link).scenario.resolve() else { return (Vec::new(), 0) };
     (fixes(&job, &estimate(&job), &gpu_count(&job, MemoryUnit::Gib)), job.layout().world_size())
@@ -26,13 +27,14 @@ fn a_rule_is_lifted_by_the_nearest_value_that_runs() {
         let (found, gpus) = offered(link);
         assert!(found.iter().any(|fix| fix.change == change), "{link}: {found:?}");
         for fix in found {
-            // Nothing but a number of GPUs changes how many there are, and less memory alone is no help.
+            // Only a fix of the number of GPUs changes that number. Every fix must make the job
+            // run, since less memory alone does not lift a rule.
             assert!(fix.fits && (matches!(fix.change, Change::Gpus(_)) || fix.gpus_after == gpus), "{link}: {fix:?}");
         }
     }
 }
 
-/// Where memory is what is missing, nothing is offered that only rules are about.
+/// Where memory is missing and no rule forbids the job, no fix that only lifts rules is offered.
 #[test]
 fn without_a_rule_nothing_is_lifted() {
     let (found, _) = offered("v1&m=llama3-70b&n=8");
@@ -41,7 +43,8 @@ fn without_a_rule_nothing_is_lifted() {
     assert!(!found.is_empty() && !found.iter().any(|fix| lifts(fix.change)), "{found:?}");
 }
 
-/// Where the tensors fit and the allocator finds no room, changes are offered that its replay has carried out.
+/// Where the tensors fit but the allocator finds no room for them, the offered fixes have been
+/// tried in the allocator's replay.
 #[test]
 fn changes_for_the_allocator_are_replayed() {
     let of = |link: &str| decode(link).scenario.resolve().map(|job| (allocator_fixes(&job), job));

@@ -1,4 +1,5 @@
-//! What the search over layouts answers: what brute force answers, why not more, and bad input in words.
+//! Answers of the search over layouts: they equal brute force's, they explain limits, and bad input
+//! ends in a sentence.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use crate::support::{self, published};
@@ -35,7 +36,7 @@ fn job(model: ModelConfig, kernels: Stack, batch: u64, memory: Bytes) -> Job {
     Job::new(model, Run::Training(run), ParallelLayout::SINGLE, cluster(memory)).expect("a valid job")
 }
 
-/// Every layout on so many accelerators, written down without the search's walk.
+/// Every layout on the first count of the space, enumerated without the search's code.
 fn every_layout(job: &Job, space: &Space) -> Vec<Choice> {
     let gpus = space.counts[0];
     let megatron = job.training().is_some_and(|run| run.stack == support::megatron());
@@ -79,7 +80,8 @@ fn edited(axis: &Axis, job: &Job, choice: Choice) -> Vec<Choice> {
     axis.edits.iter().filter_map(with).collect()
 }
 
-/// What brute force finds: memory of every legal layout, and seconds of those that fit.
+/// Brute force's result: fitting layouts with memory and seconds, and the memory of legal layouts
+/// that do not fit.
 struct BruteForce {
     fitting: Vec<(Choice, Bytes, f64)>,
     misses: Vec<Bytes>,
@@ -173,7 +175,7 @@ proptest! {
                     let by_kind = memory_by_kind(&example);
                     let capacity = job.cluster().accelerator.memory;
                     prop_assert_eq!(by_kind.into_iter().sum::<Bytes>(), capacity + short);
-                    // The first kind with which any rank overflows.
+                    // The kind of memory at which a rank first exceeds its capacity.
                     let ranks = if kernels == support::megatron() {
                         stages(&example).iter().map(|stage| stage.by_kind).collect()
                     } else {
@@ -190,7 +192,7 @@ proptest! {
     }
 }
 
-/// A search that goes through some of the parts alone, to its end.
+/// One worker's share of a search, run to its end: every `every`th part, beginning with `from`.
 fn share(job: &Job, space: &Space, watched: &Choice, (every, from): (usize, usize)) -> Search {
     let mut search = Search::new(job, space.clone());
     search.look_at_every(every, from);
@@ -202,7 +204,8 @@ fn share(job: &Job, space: &Space, watched: &Choice, (every, from): (usize, usiz
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Several that share a search, each with every so manieth part, find what one finds alone: the same layouts, counts and reasons.
+    /// Several searches that each take a share of the parts together find the layouts, counts and
+    /// reasons that one search finds alone.
     #[test]
     fn shares_come_to_the_same(
         kernels in proptest::sample::select(vec![support::megatron(), support::megatron(), support::korthikanti()]),
@@ -223,7 +226,7 @@ proptest! {
     }
 }
 
-/// Step by step is what one go finds, and the share done never falls.
+/// A search in steps finds what an uninterrupted one finds, and its progress never falls.
 #[test]
 fn it_goes_on_step_by_step() {
     let job = job(with_experts(), support::megatron(), 12, Bytes(700 << 20));
@@ -243,7 +246,8 @@ fn it_goes_on_step_by_step() {
     assert_eq!(search.answer(), self::search(&job, space));
 }
 
-/// The smallest count can run, and every smaller one cannot; what blocks one fewer is said in bytes.
+/// The smallest count can run and no smaller one can; the reason against the next smaller count is
+/// stated in bytes.
 #[test]
 fn the_smallest_count_is_the_smallest() {
     let job = job(gpt(512, 4, 4), support::megatron(), 12, Bytes(330 << 20));
@@ -258,7 +262,8 @@ fn the_smallest_count_is_the_smallest() {
     assert_eq!(answer.counts.len(), usize::try_from(found.gpus).expect("a small number"));
 }
 
-/// More accelerators are on the front only if they are quicker or cheaper; no point of it is beaten by another.
+/// A layout with more accelerators is on the front only if it is quicker or cheaper, and no point
+/// is worse than another in everything.
 #[test]
 fn no_point_of_the_front_is_beaten() {
     let job = job(gpt(512, 4, 4), support::megatron(), 24, Bytes(700 << 20));
@@ -275,7 +280,7 @@ fn no_point_of_the_front_is_beaten() {
     assert!(answer.cheapest().is_some_and(|cheapest| front.contains(&cheapest)));
 }
 
-/// A layout asked about by name gets its outcome and its rank.
+/// A layout that the question names gets its outcome and its rank.
 #[test]
 fn a_watched_layout_is_ranked() {
     let job = job(gpt(512, 4, 4), support::megatron(), 12, Bytes(4 << 30));
@@ -289,7 +294,7 @@ fn a_watched_layout_is_ranked() {
     assert!(watched.faster < answer.fitting());
 }
 
-/// What is published to have run can run.
+/// Layouts that published trainings ran with can run in the estimate.
 #[test]
 fn published_layouts_fit() {
     for training in published::trainings().iter().filter(|training| training.layout.is_some()) {

@@ -1,4 +1,4 @@
-//! The search over layouts: its quick memory is the estimate's, and it finds what brute force finds.
+//! The search over layouts: its quickly computed memory and times equal those of the estimate.
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
 use crate::support;
@@ -35,7 +35,8 @@ const SCHEDULES: &[PipelineSchedule] = &[
     PipelineSchedule::DualPipe,
 ];
 
-/// Real models of every sort: dense, tied, grouped heads, experts everywhere or in most layers, latent attention.
+/// Real models of each kind: dense, tied embeddings, grouped heads, experts in all or most layers,
+/// latent attention.
 const MODELS: &[&str] = &["gpt3-175b", "llama3-70b", "mixtral-8x7b", "deepseek-v3", "gpt2", "qwen3-30b-a3b", "mt-nlg-530b"];
 
 fn model(id: &str) -> ModelConfig {
@@ -77,7 +78,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// Legal or not: the bytes are the same.
+    /// Any layout, legal or not, since bytes must be equal for both.
     fn choice()(
         t in one_of(&[1, 2, 3, 4, 8, 16]), p in one_of(&[1, 2, 3, 5, 8, 12]), d in one_of(&[1, 2, 3, 8, 64]),
         cp in one_of(&[1, 1, 2, 8]), ep in one_of(&[1, 1, 2, 4, 8]), etp in one_of(&[None, Some(1), Some(2)]),
@@ -124,7 +125,7 @@ fn job(id: &str, run: TrainingRun, percent: f64) -> Job {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Bytes and seconds that layouts share parts of are those of each layout alone.
+    /// Bytes and seconds computed with parts shared among layouts equal those of each layout alone.
     #[test]
     fn quick_bytes_are_the_estimates(
         id in one_of(MODELS), run in run(), percent in 0.0..9.0, choices in proptest::collection::vec(choice(), 1..40),
@@ -136,7 +137,8 @@ proptest! {
             let chosen = job.with_choice(&choice);
             prop_assert_eq!(together.memory().0, memory_by_kind(&chosen), "{:?}", choice);
             let own = block_times(&chosen).zip(spread(&chosen)).map(|(times, spread)| StepTime::seconds(&times, &spread));
-            // Bounds hold from what other layouts have made known, and from the layout's own times.
+            // Lower bounds hold before the layout's own times are computed, from other layouts'
+            // times, and after.
             let share = run.global_batch_size / choice.layout.d();
             let divides = share > 0 && share.is_multiple_of(choice.micro_batch_size.get());
             for known in [false, true] {

@@ -1,9 +1,11 @@
-//! A net under changes of the engine's structure: the answers to 2,904 links of version 1, as they were when they were recorded.
+//! Recorded answers that guard changes of the engine's structure: the answers to 2,904 links of
+//! version 1.
 //!
-//! The links go over all modes, families, stacks, shardings, formats and engines. Memory must stay the same to the byte, sentences to
-//! the letter; times may move by 0.1 %. They were drawn from a fixed seed by the program that wrote version 1, this file at commit
-//! 0418bbb; the archive holds each with its answer. An answer is recorded anew only for a change that is told under *Estimates* in the
-//! changelog, by name ([`RECORDED_ANEW`]).
+//! The links cover all modes, families, stacks, shardings, formats and engines. Memory must stay
+//! equal to the byte and sentences to the letter; times may move by 0.1 %. The links were drawn
+//! from a fixed seed by the program of version 1 (this file at commit 0418bbb), and the archive
+//! holds each with its answer. An answer is recorded anew only for a change that the changelog
+//! names under *Estimates* ([`RECORDED_ANEW`]).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
@@ -40,7 +42,8 @@ fn answer(link: &str) -> Value {
             let report = Report::of(&decoded.scenario, &job, None);
             let mut answer: Value = serde_json::from_str(&json(&report, &decoded.scenario, &[])).unwrap();
             let fields = answer.as_object_mut().unwrap();
-            // Words about the scenario, and the link as it would be written today, are no part of the estimate.
+            // Texts about the scenario and the link as written today are not part of the estimate,
+            // so they may change.
             for words in ["about", "link", "notices"] {
                 fields.remove(words);
             }
@@ -58,7 +61,8 @@ fn difference(path: &str, was: &Value, is: &Value) -> Option<String> {
         (Value::Array(was), Value::Array(is)) if was.len() == is.len() => {
             (was.iter().zip(is).enumerate()).find_map(|(at, (was, is))| difference(&format!("{path}[{at}]"), was, is))
         }
-        // Bytes and counts are whole numbers; what is not whole is a time, a rate or a price.
+        // Bytes and counts are whole numbers and compared exactly; other numbers are times, rates
+        // or prices.
         (Value::Number(was), Value::Number(is)) if was.is_f64() && is.is_f64() => {
             let (was, is) = (was.as_f64().unwrap(), is.as_f64().unwrap());
             ((was - is).abs() > 1e-3 * was.abs()).then(|| format!("{path}: {was} became {is}"))
@@ -67,7 +71,8 @@ fn difference(path: &str, was: &Value, is: &Value) -> Option<String> {
     }
 }
 
-/// A debug build asks every fourth link, always the same ones, so that the tests stay quick; a release build asks all.
+/// A debug build tests every fourth link, always the same ones, to keep the tests quick; a release
+/// build tests all.
 fn is_asked(at: usize) -> bool {
     !cfg!(debug_assertions) || at.is_multiple_of(4)
 }
@@ -86,13 +91,14 @@ fn answers_stay_what_they_were() {
     assert!(wrong.is_empty(), "{} of {asked} answers moved:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
 }
 
-/// Why answers about states moved.
+/// The reason why answers about layers with a state changed.
 const STATES_TUNED: &str = "adapters on layers that keep a state are modelled; the refusal names learned prompts alone";
 
-/// Why answers about scores moved.
+/// The reason why answers about models that give a score changed.
 const SCORES: &str = "a new head that gives a score has optimizer states in its own format, beside fp32 adapters";
 
-/// Parts of links whose answers were recorded anew where they had moved, and why; CHANGELOG says so under *Estimates*.
+/// Parts of links whose changed answers were recorded anew, and the reason; CHANGELOG names each
+/// under *Estimates*.
 const RECORDED_ANEW: &[(&str, &str)] = &[
     ("&m=codestral-mamba-7b", STATES_TUNED),
     ("&m=mamba-370m", STATES_TUNED),
@@ -138,16 +144,17 @@ const GRANITE_4: &str = "modules of its own: gate and up in one matrix, factors,
 const LATENT: &str = "FLOPs: values of latent attention are counted at their own width in place of the queries'";
 const GATE: &str = "FLOPs: the shared experts' gate of one column is counted";
 
-/// True if the times of an answer were recorded anew: of stacks whose modules are played, they are read off what was played; of serving,
-/// they are made of measured kernels.
+/// True if the times of an answer were recorded anew. Stacks with played modules now take times
+/// from the played operations, and serving takes them from measured kernels.
 fn is_timed_anew(link: &str) -> bool {
     let job = decode(link).scenario.resolve();
     job.is_ok_and(|job| job.training().is_none_or(|run| run.stack.is_played()))
 }
 
-/// Whether an answer was recorded anew because data-parallel ranks reduce gradients through buckets of their own: DDP's stay for good,
-/// DeepSpeed's live while gradients are reduced, and stage 3 keeps as many parameters gathered as it may. An answer on one rank tells of
-/// more GPUs, too.
+/// True if an answer was recorded anew because data-parallel ranks reduce gradients through
+/// buckets. DDP keeps its buckets, DeepSpeed frees its own after the reduction, and stage 3 keeps
+/// as many parameters gathered as its limit allows. Answers on one rank changed as well, because
+/// they also give counts of more GPUs.
 fn is_reduced_anew(link: &str) -> bool {
     let job = decode(link).scenario.resolve();
     job.is_ok_and(|job| {
@@ -156,15 +163,15 @@ fn is_reduced_anew(link: &str) -> bool {
     })
 }
 
-/// Whether an answer was recorded anew because the step of its stack is played with CUDA's kernels, where it was with those of the
-/// processor that PyTorch's memory tracker follows.
+/// True if an answer was recorded anew because its step is now played with CUDA's kernels. Before,
+/// it was played with the CPU's kernels, on which PyTorch's memory tracker runs.
 fn is_of_cuda(link: &str) -> bool {
     let job = decode(link).scenario.resolve();
     job.is_ok_and(|job| job.training().is_some_and(|run| run.stack.is_played()))
 }
 
-/// Whether an answer was recorded anew because Megatron-LM copies queries out of the projection's output for their norm, where several
-/// heads share keys.
+/// True if an answer was recorded anew because Megatron-LM copies queries out of the projection's
+/// output for their norm where several heads share keys.
 fn is_copied_anew(link: &str) -> bool {
     let job = decode(link).scenario.resolve();
     job.is_ok_and(|job| {
@@ -173,15 +180,15 @@ fn is_copied_anew(link: &str) -> bool {
     })
 }
 
-/// Whether the name of the model was recorded anew: its size is counted by the modules that run it, as the answer's is, where the link's
-/// family has none of that shape.
+/// True if the model's name was recorded anew. Where the link's family has no modules of that
+/// shape, the size in the name is now counted by the modules that run it, as in the answer.
 fn is_named_anew(link: &str) -> bool {
     let model = decode(link).scenario.checked_model();
     model.is_some_and(|model| model.family_of_shape() != model.family)
 }
 
-/// Records what moved in the answers to the links above anew, of others the times or the name where these were, and leaves the rest as it
-/// is. Run it once after an entry is added.
+/// Records changed answers anew for the links above: whole answers for some, only times or names
+/// for others; everything else stays. Run it once after an entry is added.
 #[test]
 #[ignore = "it writes what the others compare with"]
 fn record_some_anew() {
@@ -220,7 +227,8 @@ fn record_some_anew() {
     fs::write(file(), compress_to_vec_zlib(rows.join("\n").as_bytes(), 9)).unwrap();
 }
 
-/// Choices that did not exist when the answers were recorded; each has rows of PyTorch's memory tracker or of its allocator.
+/// Choices that did not exist when the answers were recorded. Each is tested against rows of
+/// PyTorch's memory tracker or allocator.
 const CHOICES_SINCE: &[&str] = &[
     "fam=olmoe",
     "fam=minimax-m2",
@@ -313,7 +321,8 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=gemma4",
     "fam=minimax-m3",
     "fam=modernbert-decoder",
-    // Of these, parameters are counted alone, or no code that runs them is at hand.
+    // For these families only parameters are counted, or no public code runs them, so no rows
+    // exist.
     "fam=axk2",
     "fam=hy-v4",
     "fam=doge",
@@ -328,11 +337,12 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=paddleocrvl",
     "fam=glmocr",
     "fam=cosmos3edge",
-    // Its embedded tokens are normed by a norm of its own, of which 8 bytes a token are not expressed.
+    // Muse Glimmer normalises embedded tokens in a way of its own; 8 bytes a token of it are not
+    // modelled.
     "fam=museglimmer",
-    // The tracker does not run its experts, which ask for values.
+    // The tracker cannot run Step-3.5's experts, because their code reads values of tensors.
     "fam=step3p5",
-    // A server whose rule of memory stands in its code; its speed has rows.
+    // TensorRT-LLM's memory rule is taken from its code; its speed is tested against rows.
     "srv=tensorrt-llm",
     "act=xielu",
     "opt=muon",
@@ -435,8 +445,8 @@ const CHOICES_SINCE: &[&str] = &[
     "fam=pix2struct",
 ];
 
-/// Links that say what they say by words of the field table: every choice of that time occurs, so that no family, stack or format is left
-/// out.
+/// Every choice of the field table occurs in some recorded link, except later ones, so that no
+/// family, stack or format is left out.
 #[test]
 fn the_links_go_over_every_choice() {
     let text = recorded();
@@ -445,7 +455,7 @@ fn the_links_go_over_every_choice() {
         .map(|line| decode(serde_json::from_str::<Value>(line).unwrap()["link"].as_str().unwrap()).scenario)
         .collect();
     let mut missing = Vec::new();
-    // Keys of files came with version 2.
+    // Fields with the keys of model files came with version 2, so no recorded link has them.
     for field in fields().iter().filter(|field| !matches!(field.default, FieldDefault::OfFile)) {
         if let FieldKind::Choice(options) = field.kind {
             let unused = options.iter().filter(|option| {

@@ -1,4 +1,5 @@
-//! Links: they carry every scenario, stay short, survive what chat programs do to them, and open for ever.
+//! Links carry every scenario, stay short, survive the changes that chat programs make, and open in
+//! every later version.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,7 +16,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-/// Some value that the field takes, chosen by two numbers.
+/// A value that the field accepts, chosen by two numbers.
 fn value(id: FieldId, seed: u64, share: f64) -> Value {
     let pick = |count: usize| usize::try_from(seed).unwrap_or_default() % count;
     match field(id).kind {
@@ -70,9 +71,10 @@ fn assert_alphabet(link: &str) {
 /// The sentence about a link whose check sum does not match.
 const ALTERED: &str = "This link was changed by hand or cut off: its check sum does not match. Shown is what it says; ask for it again if something is missing.";
 
-/// Every cut of many links, always the same ones. A check sum of three letters or digits takes one altered text in 36³ for whole: it is
-/// held to these odds. What it does notice is said first, and shown is what is left of the link: the same model, or one that is refused;
-/// where nothing is left, the default scenario.
+/// Cuts 300 links, always the same ones, at every place. A check sum of three letters or digits
+/// accepts one altered text in 36³ by chance, and the test allows no more. For a cut that is
+/// noticed, the notice comes first and the rest of the link is shown: with the same model, or with
+/// one that is refused. Where nothing is left, the default scenario is shown.
 #[test]
 fn a_cut_link_is_noticed() {
     const LINKS: usize = 300;
@@ -82,7 +84,8 @@ fn a_cut_link_is_noticed() {
         for _ in 0..LINKS {
             let scenario = scenario().new_tree(&mut runner).unwrap().current();
             let link = encode(&scenario);
-            // What is left of `v1&c=` alone is the default scenario's link; a cut that takes punctuation alone takes nothing.
+            // `v1&c=` alone is the default scenario's link, and a cut that removes only punctuation
+            // changes nothing; neither counts.
             for kept in 4..link.len() {
                 let shorter = &link[..kept];
                 let decoded = decode(shorter);
@@ -97,7 +100,8 @@ fn a_cut_link_is_noticed() {
                         other => panic!("{other:?}"),
                     };
                     let (said, shown) = (word(&scenario), word(&decoded.scenario));
-                    // A name that is cut may be another row's, or a word that finds one: `r1-distill…` cut after `r1`.
+                    // A cut name may be the name or an alias of another row: `r1-distill…` cut
+                    // after `r1`.
                     let cut = shorter.rsplit("m=").next().unwrap_or_default().trim_end_matches(['-', '.']);
                     let finds = catalog::model(cut).map(|row| row.id);
                     assert!(
@@ -126,8 +130,8 @@ fn without_names(scenario: &Scenario) -> Scenario {
     unnamed.settled()
 }
 
-/// At most the characters that the names of the scenarios take in a link: the words that are theirs, and that they are none where the
-/// first scenario's are not.
+/// An upper bound on the characters that the scenarios' names take in a link: the names themselves,
+/// and `unset` where only the first scenario has one.
 fn names_length(scenarios: &[Scenario]) -> usize {
     let own = |scenario: &Scenario| encode(scenario).len() - encode(&without_names(scenario)).len();
     let none: usize = NAMES.iter().map(|id| format!("&b.{}=unset", field(*id).key).len()).sum();
@@ -155,12 +159,12 @@ proptest! {
         let link = encode_all(&first, &others);
         assert_alphabet(&link);
         let decoded = decode(&link);
-        // What a link has no room for is left out from the end; two always find room.
+        // Scenarios that a link has no room for are left out from the end; two always fit.
         prop_assert!(!decoded.compare.is_empty());
         let sent: Vec<Scenario> = [&first].into_iter().chain(&others[..decoded.compare.len()]).map(Scenario::settled).collect();
         let read: Vec<Scenario> = [&decoded.scenario].into_iter().chain(&decoded.compare).map(Scenario::settled).collect();
         if read != sent {
-            // The names that people gave go first, and only where they would not fit.
+            // Given names are left out before scenarios, and only where they would not fit.
             prop_assert_eq!(read, sent.iter().map(without_names).collect::<Vec<_>>());
             prop_assert!(link.len() + names_length(&sent) > LONGEST);
         }
@@ -186,7 +190,7 @@ proptest! {
     }
 }
 
-/// Keys of files have the names that files give them.
+/// Links name a model file's keys as the file does.
 #[test]
 fn links_of_version_2_name_keys_of_files() {
     let frozen: Vec<&str> = include_str!("../../links/inputs/v2.txt").lines().filter(|line| !line.starts_with('#')).collect();
@@ -196,7 +200,8 @@ fn links_of_version_2_name_keys_of_files() {
     assert_eq!(frozen, today, "a key that comes new goes to tests/links/inputs/v2.txt, and none is ever changed");
 }
 
-/// Keys and defaults of links of version 1, in the order of links; no default where the model or the accelerator has its own value.
+/// Keys and defaults of links of version 1, in the order of links; no default where the model or
+/// the accelerator has its own value.
 fn version_1() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
     let rows = include_str!("../../links/inputs/v1.txt").lines().filter(|line| !line.starts_with('#'));
     rows.map(|row| {
@@ -208,7 +213,7 @@ fn version_1() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
 #[test]
 fn version_1_has_the_keys_and_the_defaults_of_the_field_table() {
     let frozen: Vec<&str> = version_1().map(|(key, _)| key).collect();
-    // These came with version 2.
+    // Fields that came with version 2.
     let is_new = |field: &Field| {
         matches!(field.default, FieldDefault::OfFile) || matches!(field.id, FieldId::TextModelType | FieldId::Sizes)
     };
@@ -243,7 +248,8 @@ fn what_a_mode_begins_with_and_version_1_does_not_is_in_the_link() {
     assert_eq!(differing, [FieldId::Gpus]);
 }
 
-/// Serving begins with one GPU, which links state; a link that states none means eight, as it always did.
+/// A new serving scenario has one GPU, which its link states. A link without a number of GPUs still
+/// means eight.
 #[test]
 fn what_serving_begins_with_is_stated_and_old_links_keep_their_eight() {
     let mut fresh = Scenario::default();
@@ -344,14 +350,15 @@ fn the_longest_links_stay_within_the_limit() {
     let names = |id: &FieldId| matches!(id, FieldId::Name | FieldId::ModelName);
     let missing = decode(&link).scenario.differences(&longest);
     assert!(missing.iter().all(names), "only names may be left out: {missing:?}");
-    // Names that people write fit.
+    // Names of an ordinary length fit.
     for id in [FieldId::Name, FieldId::ModelName] {
         longest.set(id, Value::Text("Ünusual name – 27B".to_owned()));
     }
     assert_eq!(decode(&encode(&longest)).scenario, longest);
     let mut other = Scenario::default();
     other.set_name(&"\u{10fffc}".repeat(60));
-    // With the most that a file says beside everything else, it is left out as the second of a pair: whole, and never in part.
+    // A scenario with the longest remarks of a file may not fit as the second of a pair; it is then
+    // left out whole, never in part.
     let pair = decode(&encode_all(&other, &[longest.clone()]));
     assert!(!pair.failed && pair.compare.iter().all(|second| *second == longest));
     for id in [FieldId::ModelType, FieldId::NotCounted, FieldId::LeftOut] {
@@ -400,7 +407,7 @@ fn what_surrounds_a_link_is_ignored() {
     }
 }
 
-/// Why a link is not used of which nothing is left.
+/// The sentence about a link of which nothing can be read.
 const NOTHING_LEFT: &str = "Nothing of this link can be read: it was changed by hand or cut off. Ask for it again.";
 
 #[test]
@@ -410,7 +417,7 @@ fn a_link_edited_by_hand_says_what_it_says() {
     let decoded = decode(&link.replace("&n=16", "&n=32"));
     assert_eq!((decoded.notices, decoded.altered, decoded.failed), (vec![ALTERED.to_owned()], true, false));
     assert_eq!(decoded.scenario, decode("v1&m=llama3-70b&n=32&s=4096").scenario);
-    // The next link has a check sum of its own.
+    // The link written next has a valid check sum again.
     assert_eq!(decode(&encode(&decoded.scenario)).notices, Vec::<String>::new());
     // Unknown parts are kept, and parts about the page stay outside the sum.
     let decoded = decode("v1&c=000&m=llama3-70b&zz=12&embed=1&present=zero.3");
@@ -425,7 +432,8 @@ fn a_link_that_is_cut_off_keeps_what_is_left_of_it() {
     let cut = |end: &str| decode(&link[..link.find(end).unwrap() + end.len()]);
     let model = cut("&m=llama3-70b");
     assert_eq!((model.notices, model.scenario), (vec![ALTERED.to_owned()], decode("v1&m=llama3-70b").scenario));
-    // In the middle of the model's name: no other model answers, and the only one that begins so is offered.
+    // A cut in the model's name: no other model answers, and the only model whose name begins so is
+    // offered.
     let half = cut("&m=llama3-7");
     assert_eq!(half.notices, [ALTERED]);
     let problems = half.scenario.resolve().unwrap_err();
@@ -449,13 +457,13 @@ fn what_the_list_does_not_have_is_refused_and_kept() {
     assert!(problems[1].message.starts_with("This link names a GPU that is not in the list: “k80”."), "{problems:?}");
     assert!(encode(&scenario).contains("&m=acme-13b&gpu=k80&"), "{}", encode(&scenario));
     assert_eq!(decode(&encode(&scenario)).scenario, scenario);
-    // A row that is chosen then takes what the link says about its own.
+    // The model that is chosen then keeps the link's other settings.
     for problem in problems {
         scenario.set(problem.field, problem.way_out.unwrap().1);
     }
     assert_eq!(scenario.resolve(), decode("v1&l=40&h=5120&mem=12&n=4").scenario.resolve());
     assert!(scenario.resolve().is_ok());
-    // Beside the first, where no card says it.
+    // For compared scenarios a notice says it, because they have no card.
     let beside = decode("v1&m=llama3-8b&b.m=acme-13b&c.gpu=k80");
     assert_eq!(
         beside.notices,
@@ -465,7 +473,7 @@ fn what_the_list_does_not_have_is_refused_and_kept() {
         ]
     );
     assert!(beside.compare.iter().all(|other| other.resolve().is_err()));
-    // Whatever stands there, no other model answers.
+    // With any other text as the model, no other model answers either.
     for odd in ["v1&m=", "v1&m=<svg>", "v1&m=..", "v1&m=%E0%A4%A&n=8"] {
         let scenario = decode(odd).scenario;
         assert!(scenario.resolve().is_err(), "{odd}");
@@ -621,12 +629,14 @@ fn a_hundred_thousand_fragments_do_no_harm() {
     }
 }
 
-/// Links that were given out: each file names a link and what it must mean. They are never edited, only added to.
+/// Links that were published: each file holds a link and its required meaning. Files are added but
+/// never edited.
 ///
-/// `link` is the link, `failed` says that it cannot be used, `notices` how many sentences there are, `notice` one of them, `refused` the
-/// fields that the answer's card names,
-/// `parameters` how many the model has, `image tokens` what the images of a sequence become,
-/// `set`, `b.set`, `c.set` and `d.set` the fields that differ from their start (`-`: none), and every other line a field's key with its value.
+/// `link` is the link, `failed` says that it cannot be used, `notices` how many sentences there
+/// are, `notice` one of them, `refused` the fields that the answer's card names, `parameters` how
+/// many the model has, `image tokens` what the images of a sequence become, `set`, `b.set`, `c.set`
+/// and `d.set` the fields that differ from their start (`-`: none), and every other line a field's
+/// key with its value.
 #[test]
 fn links_of_every_version_open() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/links");

@@ -23,7 +23,7 @@ fn every_field_is_complete_and_unique() {
         assert!(ids.insert(entry.id), "{:?} twice", entry.id);
         assert!(keys.insert(entry.key), "{} twice", entry.key);
         if matches!(entry.default, FieldDefault::OfFile) {
-            // Files of different kinds have different names for one thing, which the form calls by them.
+            // Kinds of files name one size differently; such a field is called by the file's key.
             assert_eq!([entry.key, entry.label], [entry.name; 2]);
         } else {
             assert!(labels.insert(entry.label), "{} twice", entry.label);
@@ -39,7 +39,7 @@ fn every_field_is_complete_and_unique() {
         if let FieldKind::Choice(options) = entry.kind {
             for option in options {
                 let help = option_help(entry.id, option.value);
-                // A family's modules are known by the name of its kind, which is no sentence.
+                // A family's help is the name of its kind and not a sentence.
                 let says = help.ends_with('.') || entry.id == FieldId::Family && !help.is_empty();
                 assert!(!option.label.is_empty() && says, "{}: {}", entry.key, option.value);
             }
@@ -89,7 +89,7 @@ fn every_default_is_in_its_range_and_shown_as_it_is_read() {
         let shown = show(entry.id, &value);
         let read = parse(entry.id, &shown).unwrap_or_else(|error| panic!("{}: {error}", entry.key));
         assert_eq!(show(entry.id, &read), shown, "{}", entry.key);
-        // What the form shows, typed again, changes nothing.
+        // Typing the shown text again changes nothing.
         let mut typed = scenario.clone();
         typed.set(entry.id, read);
         assert_eq!(typed, scenario, "{}", entry.key);
@@ -277,11 +277,11 @@ fn a_serving_scenario_shares_gpus_and_ignores_training() {
     scenario.set(FieldId::Mode, Value::choice(Mode::Serve));
     assert_eq!(scenario.get(FieldId::Gpus), Value::Integer(1));
     scenario.set(FieldId::TensorParallel, Value::Integer(4));
-    // GPUs follow the degrees until they are set.
+    // The number of GPUs follows from the parallel degrees until it is set.
     assert_eq!(scenario.get(FieldId::Gpus), Value::Integer(4));
     scenario.set(FieldId::Gpus, Value::Integer(8));
     scenario.set(FieldId::WeightDType, Value::choice(WeightFormat::Int4));
-    // Out of range, but of no consequence when serving.
+    // A training length of 0 is out of range, but serving does not use it.
     scenario.set(FieldId::SeqLength, Value::Integer(0));
     let job = scenario.resolve().unwrap();
     let Run::Serving(run) = job.run() else { panic!("not serving") };
@@ -366,7 +366,8 @@ fn gpu_counts_that_do_not_divide_name_the_nearest_ones() {
         message(8, 1_000_000, 10_000).unwrap_err(),
         "1\u{202f}000\u{202f}000 tensor × 10\u{202f}000 pipeline ranks need 10\u{202f}000\u{202f}000\u{202f}000 GPUs, more than the 1\u{202f}000\u{202f}000 this page counts."
     );
-    // Rules that only forbid running are the estimate's to name: 30 GPUs do not split 32 heads.
+    // Rules that only forbid running are left to the estimate, such as 30 GPUs that do not divide
+    // 32 heads.
     assert!(message(30, 30, 1).is_ok());
 }
 
@@ -429,7 +430,7 @@ fn an_imported_model_is_recognised() {
     assert_eq!(scenario.model_config(), imported.config);
     assert!(scenario.reads_keys() && scenario.asks(FieldId::MlpBias) && !scenario.asks(FieldId::NormsPerBlock));
     assert!(!scenario.is_set(FieldId::VocabSize), "the library's default");
-    // A width that the file does not state follows the one that it does.
+    // The width of a head that the file does not state follows from the stated hidden size.
     scenario.set(FieldId::HiddenSize, Value::Integer(4096));
     assert_eq!((scenario.get(FieldId::HeadDim), scenario.model_config().head_dim), (Value::Integer(64), 64));
 }
@@ -462,7 +463,8 @@ fn differences_name_fields_that_count() {
     assert!(fields().iter().any(|field| field.applies == Applies::Serve));
 }
 
-/// Values that rows of the catalog give are not looked at again when a scenario is resolved.
+/// Resolving a scenario does not check the values of catalog rows again, so this test checks that
+/// all are in range.
 #[test]
 fn rows_of_the_catalog_give_values_in_range() {
     let (mut looked_at, models) = (0, headroom::catalog::models());
@@ -484,7 +486,7 @@ fn rows_of_the_catalog_give_values_in_range() {
     assert!(looked_at >= sizes.count() * models.len(), "{looked_at}");
 }
 
-/// Megatron-LM adds gradients up in fp32 unless it is told otherwise; whoever chose a format keeps it.
+/// Megatron-LM accumulates gradients in fp32 by default; a format that the user chose stays.
 #[test]
 fn gradients_take_the_usual_format_of_the_stack_that_is_chosen() {
     let mut scenario = Scenario::default();
@@ -496,7 +498,7 @@ fn gradients_take_the_usual_format_of_the_stack_that_is_chosen() {
     choose(&mut scenario, FieldId::Gradients, "fp32-copy");
     choose(&mut scenario, FieldId::Stack, "megatron");
     assert_eq!(scenario.get(FieldId::Gradients), Value::Choice("fp32-copy"));
-    // A link means what it says.
+    // A link's defaults do not change with its stack.
     assert_eq!(
         headroom::scenario::codec::decode("v1&ker=megatron").scenario.get(FieldId::Gradients),
         Value::Choice("as-weights")

@@ -1,8 +1,10 @@
-//! Parameters of attention to compressed keys and of the streams that blocks mix, from their sizes alone.
+//! Parameters of attention to compressed keys and of residual streams, computed from the sizes
+//! alone.
 
 use headroom::config::{Compressed, Compresses, ModelConfig};
 
-/// Attention of all layers with compressors and indexers, and what mixes streams: before each half of a block, and behind the last.
+/// Parameters of attention in all layers with compressors and indexers, and of the mixing of
+/// streams, before each half of a block and after the last block.
 pub(super) fn parameters(config: &ModelConfig, sizes: &Compressed) -> u64 {
     let (h, a, d) = (config.hidden_size, config.num_attention_heads, config.head_dim);
     let (rank, narrow, n) = (sizes.q_lora_rank, sizes.o_lora_rank, sizes.hc_mult);

@@ -1,4 +1,4 @@
-//! Parameters of encoders, from their fields alone.
+//! Parameters of encoders, computed from the config's fields without the engine.
 
 use headroom::config::{BeforeClasses, ModelConfig, PositionEmbedding, Task};
 
@@ -7,7 +7,8 @@ fn dense(from: u64, to: u64) -> u64 {
     from * to + to
 }
 
-/// Both ends and the blocks; `layer` gives the parameters of one block, and `norm` those of a norm of the model's width.
+/// Parameters of embedding, blocks and head; `layer` gives those of one block, and `norm` those of
+/// a norm of the model's width.
 pub fn parameters(config: &ModelConfig, norm: u64, layer: impl Fn(u64) -> u64) -> u64 {
     let Some(encoder) = config.encoder else { return 0 };
     let (h, v, kind) = (config.hidden_size, config.vocab_size, config.family.model_type());
@@ -33,7 +34,7 @@ pub fn parameters(config: &ModelConfig, norm: u64, layer: impl Fn(u64) -> u64) -
     };
     total += if config.tie_word_embeddings { 0 } else { v * head };
     total += if config.lm_head_bias { v } else { 0 };
-    // The bias that a tied head takes over stands beside an untied one's own.
+    // In most kinds an untied head has two biases: its own, and the one that a tied head would use.
     let counted = config.family.modules().encoder.counts_attention || config.compressed.is_some();
     let once = counted
         || [
@@ -54,7 +55,8 @@ pub fn parameters(config: &ModelConfig, norm: u64, layer: impl Fn(u64) -> u64) -
     total += if once || config.tie_word_embeddings { 0 } else { v };
     total += if config.pooler { dense(h, h) } else { 0 };
     total += config.task.map_or(0, |task| of_task(config, task, norm));
-    // The first block lacks a norm; keys, or gate and up, lack biases.
+    // These kinds have fewer parameters: no norm in the first block, or no biases in keys or in
+    // gate and up.
     total -= match kind {
         "modernbert" | "modernbert-decoder" => norm,
         "deberta" => config.num_hidden_layers * h,
@@ -71,7 +73,7 @@ pub fn parameters(config: &ModelConfig, norm: u64, layer: impl Fn(u64) -> u64) -
         }
 }
 
-/// The head of a task: what stands before its classes, and these.
+/// The head of a task: the layers before the classes, and the matrix of the classes.
 fn of_task(config: &ModelConfig, task: Task, norm: u64) -> u64 {
     let h = config.hidden_size;
     let before = match config.family.modules().encoder.tasks.before(task.kind) {
@@ -82,7 +84,8 @@ fn of_task(config: &ModelConfig, task: Task, norm: u64) -> u64 {
     before + task.labels * (h + 1)
 }
 
-/// Embedded distances, what projects them in each block, and what v1's projections lack.
+/// Parameters of embedded distances and of their projections in each block; v1's key projections
+/// have no bias.
 fn disentangled(config: &ModelConfig, own: [u64; 7]) -> u64 {
     let (h, layers, first) = (config.hidden_size, config.num_hidden_layers, config.family.model_type() == "deberta");
     let norm = if own[4] > 0 { 2 * h } else { 0 };
@@ -91,7 +94,7 @@ fn disentangled(config: &ModelConfig, own: [u64; 7]) -> u64 {
     own[0] * h + norm + layers * apart
 }
 
-/// Further parameters of kinds whose attention is not BERT's.
+/// Further parameters of kinds that differ from BERT.
 fn further(config: &ModelConfig, own: [u64; 7]) -> u64 {
     let (h, layers, heads) = (config.hidden_size, config.num_hidden_layers, config.num_attention_heads);
     let positions = config.max_position_embeddings;

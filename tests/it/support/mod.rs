@@ -17,7 +17,8 @@ use headroom::config::{
 };
 use headroom::units::Bytes;
 
-/// A GPT of the documents: multi-head, plain MLP of `4h`, biases everywhere, `LayerNorm`, learned positions, tied head.
+/// A GPT of the documents: multi-head, plain MLP of `4h`, biases everywhere, `LayerNorm`, learned
+/// positions, tied head.
 pub fn gpt(hidden_size: u64, num_hidden_layers: u64, num_attention_heads: u64) -> ModelConfig {
     ModelConfig {
         hidden_size,
@@ -44,7 +45,7 @@ pub fn gpt(hidden_size: u64, num_hidden_layers: u64, num_attention_heads: u64) -
     }
 }
 
-/// The sharding of that key in links.
+/// The sharding with that key in links.
 #[track_caller]
 fn sharding(key: &str) -> DataSharding {
     DataSharding::named(key).expect("a sharding")
@@ -66,7 +67,7 @@ pub fn fsdp() -> DataSharding {
     sharding("fsdp")
 }
 
-/// The software stack of that key in links.
+/// The software stack with that key in links.
 #[track_caller]
 fn stack(key: &str) -> Stack {
     Stack::named(key).expect("a stack")
@@ -101,7 +102,7 @@ pub fn layout(t: u64, p: u64, d: u64, sharding: DataSharding) -> ParallelLayout 
     }
 }
 
-/// The engine of that key in links, with such a share of memory.
+/// The engine with that key in links, with `memory_share` of the memory.
 #[track_caller]
 pub fn engine(key: &str, memory_share: f64) -> Engine {
     Engine::named(key, memory_share).expect("an engine")
@@ -148,7 +149,8 @@ pub fn serving_job(model: &ModelConfig, layout: ParallelLayout, edit: impl FnOnc
     Job::new(model.clone(), Run::Serving(run), layout, cluster(Bytes(80 * Bytes::GIB))).expect("a valid job")
 }
 
-/// Parameters of a decoder, from its fields alone: a closed form that shares nothing with the operation list.
+/// Parameters of a decoder, computed from its fields by a closed form that shares no code with the
+/// operation list.
 pub fn parameters(config: &ModelConfig) -> u64 {
     let h = config.hidden_size;
     let norm = norm_parameters(config);
@@ -169,7 +171,7 @@ pub fn parameters(config: &ModelConfig) -> u64 {
     if config.position_embedding == PositionEmbedding::Learned {
         total += config.position_rows * h;
     }
-    // A norm of embedded tokens without a scale.
+    // Muse Glimmer's norm of embedded tokens has no scale.
     let scaled = config.family.model_type() != "muse_glimmer_text";
     total += norm * (u64::from(config.embedding_norm && scaled) + u64::from(config.final_norm));
     if !config.tie_word_embeddings {
@@ -179,12 +181,14 @@ pub fn parameters(config: &ModelConfig) -> u64 {
         total += h * h + h;
     }
     if let Some(altup) = config.hybrid.as_ref().and_then(|hybrid| hybrid.altup.as_ref()) {
-        // The table of layer embeddings, and what the model's own becomes such by; what leads into each stream but one and out of it.
+        // The table of layer embeddings and the matrix that makes them of the model's own
+        // embedding; then the matrices into and out of every stream but the first.
         let (p, inputs) = (altup.hidden_size_per_layer_input, config.num_hidden_layers * altup.hidden_size_per_layer_input);
         total += inputs * (altup.vocab_size_per_layer_input + h) + p + 2 * (altup.num_inputs - 1) * h * h;
     }
     if let Some(shared) = config.shared {
-        // Attention that reads twice the width, a gated feed-forward layer, and a norm before each.
+        // A shared block: attention over twice the width, a gated feed-forward layer, and three
+        // norms' worth of scales.
         let (heads, f) = (config.num_attention_heads + 2 * config.num_key_value_heads, config.intermediate_size);
         let attention = config.head_dim * (2 * h * heads + h * config.num_attention_heads);
         total += config.shared_blocks().min(shared.count) * (attention + 3 * h * f + 3 * norm);
@@ -215,7 +219,8 @@ fn tower_parameters(tower: &Tower) -> u64 {
     parts.map(|part| of(part.times) * part.layers.iter().map(layer).sum::<u64>()).sum()
 }
 
-/// A state; where a shared block stands before it, its output's matrix and what the layer adds to the block.
+/// Parameters of a layer with a state. Where a shared block runs before it, also the matrix of the
+/// block's output and the layer's adapters of the block.
 fn parameters_beside_shared(config: &ModelConfig, shared: &SharedBlocks, hybrid: &Hybrid, layer: u64) -> u64 {
     let (h, f, r) = (config.hidden_size, config.intermediate_size, shared.adapter_rank);
     let own = hybrid.mixer.as_ref().map_or(0, |mixer| mixer_parameters(h, mixer));
@@ -223,7 +228,7 @@ fn parameters_beside_shared(config: &ModelConfig, shared: &SharedBlocks, hybrid:
     own + if hybrid.attention_layers.contains(layer) { h * h + adds } else { 0 }
 }
 
-/// One layer of attention and feed-forward alone, as far as no other form counts them.
+/// One layer of attention and feed-forward, less the parts that another closed form counts.
 fn plain_layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
     let counted = &config.family.modules().encoder;
     let apart = counted.counts_attention || config.compressed.is_some();
@@ -232,7 +237,8 @@ fn plain_layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
     attention + feed_forward + config.norms_per_block * norm
 }
 
-/// One layer: whichever of attention, state and feed-forward it has, with a norm for each half that is there.
+/// One layer with whichever of attention, state and feed-forward it has, and the norms of each half
+/// that it has.
 fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
     if let (Some(shared), Some(hybrid)) = (config.shared, &config.hybrid) {
         return parameters_beside_shared(config, &shared, hybrid, layer) + norm;
@@ -255,7 +261,7 @@ fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
         let keys = k * d;
         total += attention_parameters(config);
         total += if hybrid.attention_output_gate { h * config.num_attention_heads * d } else { 0 };
-        // Values of another width, in their own matrix and in the output's.
+        // Values with a width of their own change their own matrix and the output's.
         let value = other.map_or(hybrid.v_head_dim, |other| Some(other.v_head_dim)).unwrap_or(d);
         let bias = u64::from(config.attention_bias);
         total += value * (k * (h + bias) + config.num_attention_heads * h);
@@ -278,14 +284,14 @@ fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
     if let Some(indexer) = hybrid.indexer.as_ref().filter(|indexer| indexer.layers.contains(layer)) {
         let (h, n, d) = (config.hidden_size, indexer.num_heads, indexer.head_dim);
         let rank = config.mla.and_then(|mla| mla.q_lora_rank).unwrap_or(h);
-        // One of blocks has no weights of heads.
+        // An indexer that chooses blocks has no weights for its heads.
         total += rank * n * d + h * d + 2 * d + if indexer.block > 0 { 0 } else { h * n };
     }
     total += gate_parameters(config, layer);
     if let Some(altup) = &hybrid.altup {
         let (h, n, p) = (config.hidden_size, altup.num_inputs, altup.hidden_size_per_layer_input);
-        // A scale, coefficients of two kinds and a router; a low-rank layer; a gated input: with a norm each. The last is all that there is
-        // where there is one stream.
+        // The gated layer input with its norm; with several streams also a scale, two kinds of
+        // coefficients, a router with its norm, and a low-rank layer with its norm.
         total += 2 * h * p + norm;
         total += if altup.laurel_rank > 0 { h + n * n + n * n * n + n * h + 2 * h * altup.laurel_rank + 2 * norm } else { 0 };
     }
@@ -295,7 +301,8 @@ fn layer_parameters(config: &ModelConfig, layer: u64, norm: u64) -> u64 {
     total + halves.into_iter().filter(|half| *half).count() as u64 * (config.norms_per_block / 2) * norm
 }
 
-/// Gates of norms, and what queries have more where a gate of attention is made with them, of narrow queries twice.
+/// Parameters of low-rank gates of norms, and the columns that the query projection has in addition
+/// for the gate of attention.
 fn gate_parameters(config: &ModelConfig, layer: u64) -> u64 {
     let Some(mla) = config.mla.filter(|_| config.norm_gate_rank > 0) else { return 0 };
     let gated = 1 + u64::from(config.moe_at(layer).is_some());
@@ -303,7 +310,7 @@ fn gate_parameters(config: &ModelConfig, layer: u64) -> u64 {
     gated * 2 * config.hidden_size * config.norm_gate_rank + rank * (mla.qk_head_dim() + 2 * mla.v_head_dim)
 }
 
-/// A state's parameters with `n` heads of width `p`, a convolution over `c` tokens.
+/// Parameters of a state with `n` heads of width `p` and a convolution over `c` tokens.
 fn mixer_parameters(h: u64, mixer: &Mixer) -> u64 {
     let (n, p, c, rank) = (mixer.num_heads, mixer.head_dim, mixer.conv_kernel, mixer.time_step_rank);
     let (values, state) = (n * p, mixer.state_size);
@@ -351,7 +358,7 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
         total += 2 * h * queries + 2 * h * keys;
         total += if config.attention_bias { queries + 2 * keys } else { 0 };
         total += match (config.qk_norm, config.family.model_type()) {
-            // None, or norms without a scale.
+            // No norms, or norms without a scale, have no parameters.
             (false, _) | (true, "nanochat" | "muse_glimmer_text") => 0,
             // One norm over all heads at once, or a norm of its own for each head.
             (true, "olmo2" | "olmo3" | "olmo_hybrid" | "olmoe" | "flex_olmo" | "minimax_m2" | "cohere" | "stablelm") => {
@@ -365,7 +372,7 @@ fn attention_parameters(config: &ModelConfig) -> u64 {
     total += if config.attention_output_bias { h } else { 0 };
     let queries = a * config.head_dim;
     total += match config.family.model_type() {
-        // A gate for each column, or for each head; a norm of attention's output.
+        // Kinds with a gate for each column or each head, or with a norm of attention's output.
         "afmoe" | "muse_glimmer_text" => h * queries,
         "laguna" | "step3p5" | "lfm3" | "bailing_hybrid" => h * a,
         "bitnet" => queries,
@@ -391,14 +398,14 @@ fn feed_forward_parameters(config: &ModelConfig, layer: u64) -> u64 {
     let gate = if moe.shared_expert_gate { h } else { 0 };
     let bias = if moe.bias { moe.num_experts * (1 + into * moe.moe_intermediate_size + h) } else { 0 };
     let learned = if moe.shared_expert_intermediate_size > 0 { 2 * learned } else { learned };
-    // A number for each expert that corrects its scores and never learns.
+    // Some kinds keep a correction of each expert's scores, which is not trained.
     let corrected = u64::from(["ernie4_5_moe", "afmoe", "laguna"].contains(&config.family.model_type()));
-    // Matrices before and behind experts that work on a narrower width.
+    // Experts on a narrower width have a matrix before and after them.
     let (narrow, to_narrow) = if moe.latent > 0 { (moe.latent, 2 * h * moe.latent) } else { (h, 0) };
     let experts = moe.num_experts * (h + (into + 1) * narrow * moe.moe_intermediate_size + corrected) + to_narrow;
     let shared = moe.shared_expert_intermediate_size;
     let of_shared = if config.mlp_bias && shared > 0 { into * shared + h } else { 0 };
-    // A norm behind all experts.
+    // A.X K1 has a norm after all experts.
     let normed = if config.family.model_type() == "axk1" { h } else { 0 };
     normed + experts + matrices(shared) + of_shared + gate + bias + learned
 }

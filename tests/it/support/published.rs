@@ -1,4 +1,5 @@
-//! Published trainings with the layouts they ran with, for the search: is what ran among what is found?
+//! Published trainings with the layouts that they ran with, to test that the search finds these
+//! layouts runnable.
 
 use std::num::NonZeroU64;
 
@@ -12,7 +13,7 @@ use crate::support::layout;
 
 /// A training that was published.
 pub struct Published {
-    /// Whose, on what.
+    /// The training and its accelerators, for messages.
     pub name: &'static str,
     /// Model of the catalog.
     pub model: &'static str,
@@ -98,7 +99,7 @@ pub fn trainings() -> Vec<Published> {
             tokens: 300e9,
             layout: Some(choice(8, 8, 8, DataSharding::NOTHING, Recompute::Selective, chunks(3))),
         },
-        // The same, 530B with data parallelism 8.
+        // Korthikanti et al. 2022, 530B with data parallelism 8.
         Published {
             name: "MT-NLG 530B on 2240 A100",
             model: "mt-nlg-530b",
@@ -108,7 +109,8 @@ pub fn trainings() -> Vec<Published> {
             tokens: 270e9,
             layout: Some(choice(8, 35, 8, DataSharding::NOTHING, Recompute::Selective, chunks(3))),
         },
-        // DeepSeek-V3 technical report, section 3.2: 16 stages, 64 expert-parallel ranks, ZeRO-1, no tensor parallelism.
+        // DeepSeek-V3 technical report, section 3.2: 16 stages, 64 expert-parallel ranks, ZeRO-1,
+        // no tensor parallelism.
         Published {
             name: "DeepSeek-V3 on 2048 H800",
             model: "deepseek-v3",
@@ -116,8 +118,9 @@ pub fn trainings() -> Vec<Published> {
             gpus: 2048,
             batch: (15360, 4096),
             tokens: 14.8e12,
-            // 61 layers: 4 on each stage, of the first and the last 3 and 2. It ran with activations in FP8, which is not modelled; in
-            // bf16 these degrees need full recomputation.
+            // 61 layers: 4 on each stage, but 3 on the first and 2 on the last. The training kept
+            // activations in FP8, which is not modelled; in bf16 these degrees need full
+            // recomputation.
             layout: Some(choice(1, 16, 128, crate::support::zero1(), Recompute::Full, |layout| {
                 layout.expert_model_parallel_size = NonZeroU64::new(64).unwrap_or(NonZeroU64::MIN);
                 layout.pipeline_schedule = PipelineSchedule::DualPipe;
@@ -137,7 +140,8 @@ pub fn trainings() -> Vec<Published> {
                 layout.pipeline_split = ends(7, 7);
             })),
         },
-        // No published training; a count with many divisors, and a batch that they divide.
+        // This training is not published: it is a count of GPUs with many divisors, which also
+        // divide its batch.
         Published {
             name: "Llama 3.1 405B on 100000 H100",
             model: "llama3.1-405b",

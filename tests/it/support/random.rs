@@ -65,7 +65,7 @@ prop_compose! {
     }
 }
 
-/// One format of each way to store weights.
+/// Weight formats, one of each kind of storage.
 const FORMATS: [WeightFormat; 12] = [
     WeightFormat::Bf16,
     WeightFormat::Fp32,

@@ -1,4 +1,4 @@
-//! Parameters of encoders beside decoders, from their fields alone.
+//! Parameters of encoders beside decoders, computed from the config's fields without the engine.
 
 use headroom::config::{MlpKind, ModelConfig, PositionEmbedding};
 
@@ -7,7 +7,8 @@ fn linear(from: u64, to: u64, bias: bool) -> u64 {
     from * to + if bias { to } else { 0 }
 }
 
-/// Both sides with their ends; `norm` gives the parameters of a norm of the model's width.
+/// Parameters of encoder and decoder with embeddings and head; `norm` gives those of a norm of the
+/// model's width.
 pub fn parameters(config: &ModelConfig, norm: u64) -> u64 {
     let Some(source) = config.source else { return 0 };
     let (h, v, kind) = (config.hidden_size, config.vocab_size, config.family.model_type());
@@ -26,7 +27,7 @@ pub fn parameters(config: &ModelConfig, norm: u64) -> u64 {
     let own = attention(config.num_attention_heads, config.num_key_value_heads, config.head_dim, h);
     let across = attention(config.num_attention_heads, config.num_key_value_heads, config.head_dim, source.hidden_size);
     let decoder = own + across + feed(config.intermediate_size) + 3 * norm;
-    // A decoder that was saved alone has the ends of one side.
+    // A decoder that was saved alone has the embedding and final norm of one side only.
     let sides = if source.layers > 0 { 2 } else { 1 };
     let of_source = attention(source.num_attention_heads, source.num_key_value_heads, source.head_dim, h);
     let encoder = of_source + feed(source.intermediate_size) + 2 * norm;

@@ -1,5 +1,6 @@
-//! llama.cpp's lines, from `llm_load_tensors` of 2024 to `load_tensors` and `llama_kv_cache` of today. Only GPUs count: buffers of the host
-//! are called CPU and CUDA_Host, and have other words before them.
+//! llama.cpp's lines, from `llm_load_tensors` of 2024 to `load_tensors` and `llama_kv_cache` of
+//! today. Only buffers on GPUs are read: those of the host are called CPU and CUDA_Host, which the
+//! entries do not match.
 
 use crate::launch::logs::{Figure, LineSpec, LogSpec};
 

@@ -1,4 +1,5 @@
-//! SGLang's lines from 0.4 on. What it calls GB is 2³⁰ bytes (`get_available_gpu_memory` of `srt/utils`, `GB` of `srt/mem_cache/memory_pool.py`).
+//! SGLang's lines from 0.4 on. Its GB are 2³⁰ bytes (`get_available_gpu_memory` of `srt/utils`,
+//! `GB` of `srt/mem_cache/memory_pool.py`).
 
 use crate::launch::logs::{Figure, LineSpec, LogSpec};
 

@@ -1,4 +1,5 @@
-//! vLLM's lines from 0.5 on. It divides by 2³⁰ also where it writes GB (`vllm/utils/mem_utils.py`, `DeviceMemoryProfiler`).
+//! vLLM's lines from 0.5 on. Its GB are 2³⁰ bytes, like its GiB (`vllm/utils/mem_utils.py`,
+//! `DeviceMemoryProfiler`).
 
 use crate::launch::logs::{Figure, LineSpec, LogSpec};
 

@@ -1,7 +1,7 @@
-//! Arguments of llama.cpp's programs that are no inputs here.
+//! Arguments of llama.cpp's programs that set no input.
 //!
-//! `tools/server/README.md` at commit 00dc8057 and `tools/llama-bench/README.md` at 08d0baac, which list `common/arg.cpp`, and those that
-//! earlier versions had.
+//! `tools/server/README.md` at commit 00dc8057 and `tools/llama-bench/README.md` at 08d0baac, which
+//! are generated from `common/arg.cpp`, and arguments of earlier versions.
 
 use crate::launch::{Flag, Takes};
 
@@ -160,7 +160,7 @@ pub const NOT_MODELLED: &[Flag] = &[
     .alone(),
 ];
 
-/// Those with a value: threads, sampling, addresses.
+/// Arguments with a value: threads, sampling, addresses.
 const VALUED: &[&str] = &[
     "t",
     "threads",
@@ -339,7 +339,7 @@ const VALUED: &[&str] = &[
     "grp-attn-w",
 ];
 
-/// Those that stand for themselves.
+/// Arguments without a value.
 const ALONE: &[&str] = &[
     "h",
     "help",

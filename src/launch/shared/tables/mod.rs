@@ -1,4 +1,4 @@
-//! Arguments of tools that are no inputs here: those without any effect, and those that are not modelled.
+//! Arguments of tools that set no input: those without an effect, and those that are not modelled.
 
 pub mod llama_cpp;
 pub mod sglang;

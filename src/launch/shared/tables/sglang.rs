@@ -1,6 +1,7 @@
 //! Arguments of SGLang that change memory or time in a way that is not modelled.
 //!
-//! Version 0.5.23's `srt/arg_groups/fields/*.py` and `srt/server_args.py`, and those that versions from 0.4 on had and no longer have.
+//! Version 0.5.23's `srt/arg_groups/fields/*.py` and `srt/server_args.py`, and removed arguments of
+//! versions from 0.4 on.
 
 use crate::launch::{Flag, Takes};
 

@@ -1,13 +1,14 @@
-//! Arguments of SGLang that change neither memory nor time of the GPU: where files lie, who may ask, what is logged.
+//! Arguments of SGLang that change neither memory nor time of the GPU: paths, access, logging.
 //!
-//! Version 0.5.23's `srt/arg_groups/fields/*.py` and `srt/server_args.py`, and those that versions from 0.4 on had and no longer have.
+//! Version 0.5.23's `srt/arg_groups/fields/*.py` and `srt/server_args.py`, and removed arguments of
+//! versions from 0.4 on.
 
 use crate::launch::{Flag, Takes};
 
 /// Arguments without any effect here.
 pub const QUIET: &[Flag] = &[Flag::no_effect(VALUED), Flag::no_effect(ALONE).alone(), Flag::no_effect(LISTS).taking(Takes::Many)];
 
-/// Those with a value.
+/// Arguments with a value.
 const VALUED: &[&str] = &[
     "device",
     "base-gpu-id",
@@ -151,7 +152,7 @@ const VALUED: &[&str] = &[
     "quantization-param-path",
 ];
 
-/// Those that stand for themselves.
+/// Arguments without a value.
 const ALONE: &[&str] = &[
     "sleep-on-idle",
     "use-ray",
@@ -217,7 +218,7 @@ const ALONE: &[&str] = &[
     "enable-dp-attention-local-control-broadcast",
 ];
 
-/// Those with several values.
+/// Arguments with several values.
 const LISTS: &[&str] = &[
     "uvicorn-access-log-exclude-prefixes",
     "tokenizer-metrics-allowed-custom-labels",

@@ -1,6 +1,7 @@
-//! Arguments of `trtllm-serve` and keys of its YAML file that are no inputs here.
+//! Arguments of `trtllm-serve` and keys of its YAML file that set no input.
 //!
-//! `tensorrt_llm/commands/serve.py` at commit 4c05a748 and `tensorrt_llm/llmapi/llm_args.py` at 00043967 (`TorchLlmArgs`, `KvCacheConfig`).
+//! `tensorrt_llm/commands/serve.py` at commit 4c05a748 and `tensorrt_llm/llmapi/llm_args.py` at
+//! 00043967 (`TorchLlmArgs`, `KvCacheConfig`).
 
 use crate::launch::Flag;
 
@@ -150,7 +151,7 @@ pub const NOT_MODELLED: &[Flag] = &[
     ),
 ];
 
-/// Those with a value.
+/// Arguments with a value.
 const VALUED: &[&str] = &[
     "tokenizer",
     "custom_tokenizer",
@@ -208,7 +209,7 @@ const VALUED: &[&str] = &[
     "garbage_collection_gen0_threshold",
 ];
 
-/// Those that stand for themselves.
+/// Arguments without a value.
 const ALONE: &[&str] = &[
     "trust_remote_code",
     "print_iter_log",

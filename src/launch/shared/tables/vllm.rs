@@ -1,6 +1,6 @@
 //! Arguments of vLLM that change memory or time in a way that is not modelled.
 //!
-//! Version 0.33.0's `vllm/engine/arg_utils.py`, and those that versions from 0.11 on had and no longer have.
+//! Version 0.33.0's `vllm/engine/arg_utils.py`, and removed arguments of versions from 0.11 on.
 
 use crate::launch::{Flag, Takes};
 

@@ -1,13 +1,14 @@
-//! Arguments of vLLM that change neither memory nor time of the GPU: where files lie, who may ask, what is logged.
+//! Arguments of vLLM that change neither memory nor time of the GPU: paths, access, logging.
 //!
-//! Version 0.33.0's `arg_utils.py` and `cli_args.py`, and those that versions from 0.11 on had and no longer have.
+//! Version 0.33.0's `arg_utils.py` and `cli_args.py`, and removed arguments of versions from 0.11
+//! on.
 
 use crate::launch::{Flag, Takes};
 
 /// Arguments without any effect here.
 pub const QUIET: &[Flag] = &[Flag::no_effect(VALUED), Flag::no_effect(ALONE).alone(), Flag::no_effect(LISTS).taking(Takes::Many)];
 
-/// Those with a value.
+/// Arguments with a value.
 const VALUED: &[&str] = &[
     "tokenizer",
     "tokenizer-mode",
@@ -152,7 +153,7 @@ const VALUED: &[&str] = &[
     "weight-transfer-config",
 ];
 
-/// Those that stand for themselves.
+/// Arguments without a value.
 const ALONE: &[&str] = &[
     "trust-remote-code",
     "enable-return-routed-experts",
@@ -232,7 +233,7 @@ const ALONE: &[&str] = &[
     "enable-shm-tensor-arena",
 ];
 
-/// Those with several values.
+/// Arguments with several values.
 const LISTS: &[&str] = &[
     "served-model-name",
     "middleware",

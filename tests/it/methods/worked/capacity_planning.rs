@@ -49,7 +49,7 @@ fn story(row: &Row, rows: &Rows) -> Option<Computed> {
         }
         "cp-story-fits" => row.tb("total_TB").per_rank(row.tb("cluster_TB").0 / method::H100.0).into(),
         "cp-accuracy" => {
-            // The row's 178.2 GB are rounded; the exact value stands in another row.
+            // The row's 178.2 GB are rounded; the exact value is in another row.
             let total = rows.get("cp-q4-total");
             let recomputed = served(total, total.dtype("params_dtype"));
             assert!((recomputed.as_f64() / row.gb("recomputed_GB").as_f64() - 1.0).abs() < 1e-3);
@@ -221,7 +221,8 @@ fn training(row: &Row, rows: &Rows) -> Option<Computed> {
             (method::with_overhead(Bytes(1000), percent).as_f64() / 1000.0).into()
         }
         "cp-weights-smallest" => {
-            // The row compares what the document prints, so the activations are the printed ones of another row.
+            // The row compares the document's printed values, so it takes the printed activations
+            // of another row.
             let printed = super::bytes_of(rows.get("cp-train-acts").stated() * 1e9);
             let ModelStates { weights, gradients, optimizer } = bf16_states(row);
             assert!(activations() < weights, "nor by its code are weights the smallest");
@@ -231,7 +232,8 @@ fn training(row: &Row, rows: &Rows) -> Option<Computed> {
     })
 }
 
-/// Weights in the row's format (16 bit if it names none), cache and buffer of the inference function.
+/// Weights in the row's format (16 bit if it names none), cache and buffer of the inference
+/// function.
 fn serving(row: &Row, weights: DType) -> (Bytes, Bytes, Bytes) {
     let batch = row.u("batch_size");
     let dtype = row.dtype("kv_cache_dtype");
@@ -329,7 +331,7 @@ fn question_5_weights(rows: &Rows) -> Bytes {
     bf16_states(rows.get("cp-weights-70b")).weights
 }
 
-/// Cache of the users of question 5 who hold a part of their context.
+/// Cache of the users of question 5, each of whom fills a part of the context.
 fn average_cache(row: &Row) -> Bytes {
     let tokens = row.list("users").iter().zip(row.list("seq_length")).map(|(users, length)| users * length).sum();
     method::kv_cache(kv(row), tokens, DType::Bf16)

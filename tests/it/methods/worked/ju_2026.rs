@@ -113,7 +113,7 @@ fn counts(row: &Row) -> Option<Computed> {
         "ju-3-naive-count" => method::naive_gpus(row.gb("total_GB"), capacity())?.into(),
         "ju-3.2.1-zero1-gpus" | "ju-3.2.2-zero2-gpus" | "ju-3.2.3-zero3-gpus" => {
             let setup = setup_of(row, false);
-            // The stated count is what the document's own slips give, and no count can run.
+            // The stated count follows from the document's own slips; in fact no count can run.
             let printed = method::gpus_as_printed(setup.zero_stage, &adam(row), method::activations(&shape(row)), capacity());
             assert_eq!(printed.map(to_f64), Some(row.stated()), "{}", row.id());
             for micro_batch_size in [None, Some(1)] {

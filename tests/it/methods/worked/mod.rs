@@ -12,18 +12,19 @@ use headroom::methods::Shape;
 use headroom::units::{Bytes, DType, to_f64};
 use serde_json::Value;
 
-/// The optimizer of that key.
+/// The optimizer with that key in links.
 #[allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 fn optimizer(key: &str) -> Optimizer {
     Optimizer::named(key).expect("an optimizer")
 }
 
-/// What a method function returned for a row.
+/// The value that a method's function returned for a row.
 #[derive(Clone, Copy, Debug)]
 pub enum Computed {
     /// Memory; compared to the byte where the row has `exact_bytes`.
     Bytes(Bytes),
-    /// Anything else, in base units (parameters, FLOP, fractions); the row's unit says how to scale it.
+    /// Anything else, in base units (parameters, FLOP, fractions); the row's unit says how to scale
+    /// it.
     Number(f64),
 }
 
@@ -49,13 +50,13 @@ impl From<f64> for Computed {
 pub struct Rows(Vec<Row>);
 
 impl Rows {
-    /// Reads the file beside the tests.
+    /// Reads `tests/data/worked_examples.json`.
     pub fn load() -> Self {
         let rows: Vec<Value> = serde_json::from_str(include_str!("../../../data/worked_examples.json")).unwrap();
         Self(rows.into_iter().map(Row).collect())
     }
 
-    /// In file order.
+    /// All rows, in the order of the file.
     pub fn all(&self) -> impl Iterator<Item = &Row> {
         self.0.iter()
     }
@@ -87,7 +88,7 @@ impl Row {
         self.text_of("method")
     }
 
-    /// The verdict up to its reason.
+    /// The row's verdict without its reason.
     pub fn verdict_class(&self) -> String {
         let verdict = self.text_of("verdict");
         verdict.split(" because ").next().unwrap_or(verdict).to_owned()
@@ -99,7 +100,7 @@ impl Row {
         value
     }
 
-    /// A real input.
+    /// A numeric input.
     pub fn f(&self, key: &str) -> f64 {
         self.input(key).as_f64().unwrap_or_else(|| panic!("{}: {key} is no number", self.id()))
     }
@@ -152,7 +153,8 @@ impl Row {
         self.shape_with(self.u(batch), self.u("seq_length"))
     }
 
-    /// The sizes with that batch and sequence length; sizes the row does not give are 0 and must not matter.
+    /// The sizes with that batch and sequence length; sizes the row does not give are 0 and must
+    /// not matter.
     pub fn shape_with(&self, batch_size: u64, seq_length: u64) -> Shape {
         let optional = |key: &str| self.0["inputs"][key].as_u64().unwrap_or(0);
         Shape {
@@ -165,7 +167,7 @@ impl Row {
         }
     }
 
-    /// What is printed in the document.
+    /// The value that the document prints.
     pub fn stated(&self) -> f64 {
         self.0["stated"].as_f64().unwrap_or_else(|| panic!("{}: nothing stated", self.id()))
     }
@@ -201,7 +203,7 @@ impl Row {
         failures
     }
 
-    /// Decimals of the stated value: as recorded, else as written.
+    /// Number of decimals of the stated value: recorded in the row, or else counted in its digits.
     fn decimals(&self) -> i32 {
         if let Some(decimals) = self.0["stated_decimals"].as_i64() {
             return i32::try_from(decimals).unwrap();

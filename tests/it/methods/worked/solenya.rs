@@ -56,7 +56,7 @@ fn counts(row: &Row) -> Option<Computed> {
 
 fn activations(row: &Row) -> Option<Computed> {
     Some(match row.id() {
-        // The guide takes over the formula, so its coefficients are the overview's.
+        // The guide takes its formula from the overview, so the coefficients are the overview's.
         "so-act-formula" => distributed_overview::LINEAR_PARTS.iter().sum::<u64>().into(),
         "so-act-formula-att" => distributed_overview::ATTENTION_PARTS.iter().sum::<u64>().into(),
         "so-act-gpt2" => method::activations(&row.shape("micro_batch_size")).into(),
