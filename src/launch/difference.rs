@@ -29,7 +29,6 @@ impl fmt::Display for Change {
     }
 }
 
-<<<<<<< HEAD
 /// Returns the settings of one tool that turn `before` into `after`; `None` where nothing changes,
 /// and where the tool has no word for a change.
 ///
@@ -46,9 +45,6 @@ impl fmt::Display for Change {
 /// let changes = difference(&before, &after, vllm).expect("words for it");
 /// assert_eq!(changes[0].to_string(), "change --max-model-len 32768 → 16384");
 /// ```
-=======
-/// The settings that turn `before` into `after`; `None` where the tool has no word for a change.
->>>>>>> words-c
 pub fn difference(before: &Scenario, after: &Scenario, format: Format) -> Option<Vec<Change>> {
     let [old, new] = [write(before, format), write(after, format)];
     if new.missing.iter().any(|sentence| !old.missing.contains(sentence)) {

@@ -60,29 +60,17 @@ impl Flag {
         Self { names, takes: Takes::One, effect: Effect::Sets(field) }
     }
 
-<<<<<<< HEAD
     /// Returns a flag whose words are translated: the tool's, then ours.
-=======
-    /// A flag whose words are translated: pairs of the tool's word and the input's.
->>>>>>> words-c
     pub const fn words(names: &'static [&'static str], field: FieldId, words: &'static [(&'static str, &'static str)]) -> Self {
         Self { names, takes: Takes::One, effect: Effect::Words(field, words) }
     }
 
-<<<<<<< HEAD
     /// Returns a flag that says yes to an input.
-=======
-    /// A flag that switches an input on.
->>>>>>> words-c
     pub const fn switch(names: &'static [&'static str], field: FieldId) -> Self {
         Self { names, takes: Takes::Nothing, effect: Effect::Switch(field) }
     }
 
-<<<<<<< HEAD
     /// Returns a flag that says no to an input.
-=======
-    /// A flag that switches an input off.
->>>>>>> words-c
     pub const fn switch_off(names: &'static [&'static str], field: FieldId) -> Self {
         Self { names, takes: Takes::Nothing, effect: Effect::SwitchOff(field) }
     }
@@ -92,11 +80,7 @@ impl Flag {
         Self { names, takes: Takes::One, effect: Effect::By(read) }
     }
 
-<<<<<<< HEAD
     /// Returns a flag that counts together with others.
-=======
-    /// A flag that is interpreted together with others.
->>>>>>> words-c
     pub const fn together(names: &'static [&'static str]) -> Self {
         Self { names, takes: Takes::One, effect: Effect::Together }
     }
@@ -122,33 +106,21 @@ impl Flag {
         Self { names, takes: Takes::One, effect: Effect::NotModelled(harmless, why) }
     }
 
-<<<<<<< HEAD
     /// Returns the flag, which takes other words of a command line.
-=======
-    /// The flag with another number of words as its value.
->>>>>>> words-c
     #[must_use]
     pub const fn taking(mut self, takes: Takes) -> Self {
         self.takes = takes;
         self
     }
 
-<<<<<<< HEAD
     /// Returns the flag, which stands for itself.
-=======
-    /// The flag as a switch without a value.
->>>>>>> words-c
     #[must_use]
     pub const fn alone(self) -> Self {
         self.taking(Takes::Nothing)
     }
 
-<<<<<<< HEAD
     /// Returns true if it goes by that name. A name that ends in `.*` stands for all keys inside
     /// that one.
-=======
-    /// True if the flag has that name. A name that ends in `.*` matches all keys inside that group.
->>>>>>> words-c
     pub fn is_called(&self, name: &str) -> bool {
         self.names.iter().any(|own| match own.strip_suffix('*') {
             Some(outer) => name.get(..outer.len()).is_some_and(|begin| is_same_name(outer, begin)),

@@ -47,18 +47,12 @@ pub struct Pasted<'a> {
     pub text: &'a str,
 }
 
-<<<<<<< HEAD
 /// Reads commands and files into a scenario, with a row of the report for each flag and each
 /// default.
 ///
 /// The first text that starts something is the one; the others (a DeepSpeed file beside a command)
 /// are read where it refers to them. Model and accelerator that no text names stay those of
 /// `present`.
-=======
-/// Reads commands and files into a scenario. The first text that starts a run is read; the others,
-/// such as a DeepSpeed file beside a command, are read where it refers to them. A model or
-/// accelerator that no text names stays as in `present`.
->>>>>>> words-c
 ///
 /// ```
 /// use headroom::launch::{Pasted, read};
@@ -101,11 +95,7 @@ fn first_of(texts: &[Text<'_>], role: Role) -> Option<Opened> {
     })
 }
 
-<<<<<<< HEAD
 /// Returns true if some format knows the text: it is a command or a file that starts something.
-=======
-/// True if a format recognises the text as a command or file that starts a run.
->>>>>>> words-c
 pub fn recognises(text: &str) -> bool {
     text.len() <= MAX_BYTES && {
         let text = Text::new("", text);
@@ -113,11 +103,7 @@ pub fn recognises(text: &str) -> bool {
     }
 }
 
-<<<<<<< HEAD
 /// Returns the tool's own defaults, which count where its text states nothing.
-=======
-/// The scenario of a tool's own defaults.
->>>>>>> words-c
 pub fn defaults(format: Format) -> Scenario {
     Reading::of_nothing(format, &Scenario::default())
 }
@@ -141,11 +127,7 @@ pub fn write(scenario: &Scenario, format: Format) -> Written {
     Writing::of(scenario, format).finish()
 }
 
-<<<<<<< HEAD
 /// Returns true if a text is a model's `config.json`: an object that says its kind.
-=======
-/// True if a text is a model's `config.json`: a JSON object with a key that only such files have.
->>>>>>> words-c
 pub fn is_config(text: &str) -> bool {
     let keys = ["\"model_type\"", "\"architectures\"", "\"num_hidden_layers\""];
     text.trim_start().starts_with('{') && text.len() <= MAX_BYTES && keys.iter().any(|key| text.contains(key))

@@ -164,22 +164,13 @@ impl<'a> Reading<'a> {
         self.tell(given, Way::NotModelled, why.to_owned());
     }
 
-<<<<<<< HEAD
     /// Returns the last flag of the text that goes by one of these names.
-=======
-    /// The last flag of the text with one of these names.
->>>>>>> words-c
     pub fn stated(&self, names: &[&str]) -> Option<&Given> {
         self.stated.given.iter().rev().find(|given| names.iter().any(|name| is_same_name(name, &given.key)))
     }
 
-<<<<<<< HEAD
     /// Returns the text that was pasted or dropped beside this one under that name, whatever its
     /// folder.
-=======
-    /// The text with that file name that was pasted or dropped beside this one; folders are
-    /// ignored.
->>>>>>> words-c
     pub fn beside_named(&self, path: &str) -> Option<&'a Text<'a>> {
         let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
         self.beside.iter().copied().find(|text| !text.name.is_empty() && name(text.name) == name(path))
@@ -190,59 +181,35 @@ impl<'a> Reading<'a> {
         !self.beside.is_empty()
     }
 
-<<<<<<< HEAD
     /// Flags that count as if they stood at the beginning of the text: a file of settings that a
     /// command names.
-=======
-    /// Puts flags before those of the text, so that the text's own win: for a file of settings that
-    /// a command names.
->>>>>>> words-c
     pub fn begin_with(&mut self, mut given: Vec<Given>) {
         given.append(&mut self.stated.given);
         self.stated.given = given;
     }
 
-<<<<<<< HEAD
     /// Returns the flags of the program that starts the processes.
-=======
-    /// The flags of the launcher.
->>>>>>> words-c
     pub fn launcher_flags(&self) -> &[Given] {
         &self.stated.launcher
     }
 
-<<<<<<< HEAD
     /// Returns the variable that is set for the program.
-=======
-    /// The environment variable with that name that is set for the program.
->>>>>>> words-c
     pub fn environment(&self, name: &str) -> Option<&Given> {
         self.stated.environment.iter().rev().find(|given| given.key == name)
     }
 
-<<<<<<< HEAD
     /// Returns the flag of the program that starts the processes, such as torchrun's
     /// `nproc_per_node`.
-=======
-    /// The launcher's flag with one of these names, such as torchrun's `nproc_per_node`.
->>>>>>> words-c
     pub fn launcher(&self, names: &[&str]) -> Option<&Given> {
         self.stated.launcher.iter().rev().find(|given| names.iter().any(|name| is_same_name(name, &given.key)))
     }
 
-<<<<<<< HEAD
     /// Returns the processes that the launcher starts on all machines, one for each GPU:
     /// `nproc_per_node × nnodes`, accelerate's `num_processes`, DeepSpeed's `num_gpus × num_nodes`,
     /// or the variables that ms-swift and others read.
     ///
     /// Without them it counts the GPUs that `CUDA_VISIBLE_DEVICES` names. `None` where no number is
     /// stated.
-=======
-    /// Processes that the launcher starts on all machines, one for each GPU: `nproc_per_node ×
-    /// nnodes`, accelerate's `num_processes`, DeepSpeed's `num_gpus × num_nodes`, or the variables
-    /// that ms-swift and others read. Without them, the number of GPUs that `CUDA_VISIBLE_DEVICES`
-    /// names; `None` where no number is stated.
->>>>>>> words-c
     pub fn processes(&self) -> Option<u64> {
         let whole = |given: Option<&Given>| given.filter(|given| !given.is_unknown()).and_then(|given| given.whole().ok());
         if let Some(all) = whole(self.launcher(&["num_processes"])) {
@@ -280,13 +247,8 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-<<<<<<< HEAD
     /// Takes the model of that name, or its folder's: a row of the catalog. One that the catalog
     /// does not have leaves the present model, and says so.
-=======
-    /// Takes the catalog's model with that name or folder. A model that the catalog does not have
-    /// leaves the present one and adds a row that says so.
->>>>>>> words-c
     pub fn model(&mut self, given: &Given) {
         self.defaults.retain(|(of, _)| *of != FieldId::Model);
         if self.has_config {
@@ -302,13 +264,8 @@ impl<'a> Reading<'a> {
         self.tell(given, if why.is_empty() { Way::Read } else { Way::Derived }, note.trim_end().to_owned());
     }
 
-<<<<<<< HEAD
     /// Reads a file that the text refers to: one that was pasted or dropped beside it, by its name,
     /// or the only one. Returns whether there is one; where there is none, a row says what to add.
-=======
-    /// Reads a file that the text refers to among those pasted or dropped beside it: the one with
-    /// that name, or the only one. Returns whether there is one; if not, a row asks for it.
->>>>>>> words-c
     ///
     /// # Errors
     /// [`LaunchError`] where the file cannot be read.
@@ -341,13 +298,8 @@ impl<'a> Reading<'a> {
         read
     }
 
-<<<<<<< HEAD
     /// Reads a file of further flags of the same tool, one that lies beside the text: those that
     /// the text does not state itself.
-=======
-    /// Reads the tool's flags from a file beside the text, except those that the text states
-    /// itself.
->>>>>>> words-c
     ///
     /// # Errors
     /// The rest of a sentence that begins with the flag, where the file cannot be read.
@@ -390,12 +342,8 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-<<<<<<< HEAD
     /// Takes an accelerator by the name that a catalog row goes by; nothing changes where there is
     /// none.
-=======
-    /// Takes the accelerator with that name in the catalog; without such a row nothing changes.
->>>>>>> words-c
     pub fn accelerator(&mut self, given: &Given) {
         match catalog::accelerator(&given.text()) {
             Some(row) => self.read(given, FieldId::Accelerator, Value::Text(row.id.to_owned())),

@@ -47,11 +47,7 @@ pub enum Way {
 }
 
 impl Way {
-<<<<<<< HEAD
     /// Returns true if the row's flag changes memory or time, or may, and does not count.
-=======
-    /// True if the row's flag changes or may change memory or time and does not count.
->>>>>>> words-c
     pub const fn is_left_out(self) -> bool {
         matches!(self, Self::NotModelled | Self::Unknown)
     }

@@ -1,4 +1,4 @@
-//! Writes a scenario as a command or file.
+//! A scenario on its way into a command or file.
 
 use super::flag::Effect;
 use super::reading::Reading;
@@ -10,22 +10,22 @@ use crate::scenario::{FieldId, FieldKind, Mode, Scenario, Value, field, show};
 pub struct Item {
     /// The name of the flag or key.
     pub key: String,
-    /// The value in the tool's words; `None` for a flag without a value.
+    /// The value as the tool writes it; nothing for a flag that stands for itself.
     pub value: Option<String>,
 }
 
-/// A command or file, and the inputs that it could not express.
+/// A command or file, and what it could not say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The text, with comments about inputs that the tool has no word for.
+    /// The text, with comments for what the tool has no word for.
     pub text: String,
-    /// The settings in it, by which two texts are compared.
+    /// The settings in it, for telling two texts apart.
     pub items: Vec<Item>,
     /// Inputs that the tool has no word for, each a sentence.
     pub missing: Vec<String>,
 }
 
-/// A scenario that is being written in a format.
+/// A scenario on its way into a format.
 #[derive(Debug)]
 pub struct Writing<'a> {
     /// The scenario.
@@ -45,7 +45,7 @@ impl<'a> Writing<'a> {
         Self { scenario, defaults, items: Vec::new(), format, said: Vec::new(), missing: Vec::new() }
     }
 
-    /// Finishes the command or file. For a format that is only read, `missing` says so.
+    /// The command or file. A format that is read alone says so.
     pub(super) fn finish(mut self) -> Written {
         let Some(write) = self.format.write else {
             let missing = vec![format!("{} is read, and not written.", self.format.label)];
@@ -60,7 +60,8 @@ impl<'a> Writing<'a> {
         Written { text: comments + &text, items: self.items, missing: self.missing }
     }
 
-    /// The model's name in commands. A model that the catalog does not have is added to `missing`.
+    /// Returns the name by which commands call the model. A model that is no row of the catalog is
+    /// named as missing.
     pub fn model(&mut self) -> String {
         self.said.extend([FieldId::Model, FieldId::ModelName]);
         let own = self.scenario.model().filter(|_| !self.scenario.is_custom_model());
@@ -74,29 +75,29 @@ impl<'a> Writing<'a> {
         )
     }
 
-    /// Adds a sentence about a part of the scenario that the tool has no word for.
+    /// Something of the scenario that the tool has no word for, as a sentence.
     pub fn lacks(&mut self, sentence: &str) {
         self.missing.push(sentence.to_owned());
     }
 
-    /// True if an input differs from the tool's own default.
+    /// Returns true if an input differs from the tool's own default.
     pub fn differs(&self, id: FieldId) -> bool {
         self.scenario.get(id) != self.defaults.get(id)
     }
 
-    /// Adds a setting that expresses the inputs `fields`.
+    /// Adds a setting, which says these inputs.
     pub fn say(&mut self, key: &str, value: Option<String>, fields: &[FieldId]) {
         self.said.extend(fields);
         self.items.push(Item { key: key.to_owned(), value });
     }
 
-    /// Marks inputs as written, because another setting expresses them or none is needed.
+    /// These inputs are said in other words, or need none.
     pub fn is_said(&mut self, fields: &[FieldId]) {
         self.said.extend(fields);
     }
 
-    /// Adds every flag of the format's tables whose input differs from the tool's default, except
-    /// flags that the format's code writes.
+    /// Adds every flag of the format's tables that an input differs in from the tool's default, but
+    /// for those that code of the format writes.
     pub fn table(&mut self) {
         for flag in self.format.flags.iter().copied().flatten() {
             let Some(key) = flag.names.first() else { continue };
@@ -122,8 +123,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Adds a sentence for each input that counts, differs from the tool's default, and was not
-    /// written.
+    /// Inputs that count, differ from the tool's defaults, and were not said.
     fn name_missing(&mut self) {
         let silent = [FieldId::Mode, FieldId::FlagsNotCounted, FieldId::Model];
         let counting: Vec<FieldId> = self.scenario.counting_fields().map(|field| field.id).collect();
@@ -139,13 +139,13 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// True if the scenario is served, not trained.
+    /// Returns true if the scenario is served, not trained.
     pub fn serves(&self) -> bool {
         self.scenario.mode() == Mode::Serve
     }
 
-    /// The settings as flags of a command line: ` --key value`, one a line. A value with several
-    /// lines becomes several words.
+    /// Returns the settings as flags of a command line: ` --key value`, one a line. A value's words
+    /// on lines of their own are words of their own.
     pub fn as_flags(&self) -> String {
         let flag = |item: &Item| {
             let dashes = if item.key.len() == 1 { "-" } else { "--" };
@@ -157,15 +157,15 @@ impl<'a> Writing<'a> {
         self.items.iter().map(flag).collect()
     }
 
-    /// The settings as lines of YAML: `key: value`. The caller writes lists and groups of keys
-    /// between brackets.
+    /// Returns the settings as lines of YAML: `key: value`. Lists and groups of keys are written
+    /// between brackets by whoever says them.
     pub fn as_yaml(&self) -> String {
         let line = |text: String, item: &Item| text + &item.key + ": " + item.value.as_deref().unwrap_or("true") + "\n";
         self.items.iter().fold(String::new(), line)
     }
 
-    /// The settings grouped by the name before their first dot, in the order of first appearance;
-    /// settings without a dot come first.
+    /// Returns the settings by the name before their first dot, in the order in which the names
+    /// come first; those without a dot come first of all.
     pub fn sections(&self) -> Vec<(&str, Vec<(&str, &Item)>)> {
         let mut sections: Vec<(&str, Vec<(&str, &Item)>)> = vec![("", Vec::new())];
         for item in &self.items {
@@ -178,7 +178,7 @@ impl<'a> Writing<'a> {
         sections
     }
 
-    /// The settings as YAML, with a section for each name before a dot.
+    /// Returns the settings as YAML, with those that share a name before a dot inside it.
     pub fn as_nested_yaml(&self) -> String {
         let mut text = String::new();
         for (section, items) in self.sections() {
@@ -193,7 +193,7 @@ impl<'a> Writing<'a> {
         text
     }
 
-    /// The settings as TOML, with a table for each name before the last dot.
+    /// Returns the settings as TOML, with those that share a name before their last dot under it.
     pub fn as_toml(&self) -> String {
         let mut tables: Vec<(&str, String)> = vec![("", String::new())];
         for item in &self.items {
@@ -216,7 +216,7 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// A shell word, in quotes where it needs them.
+/// A word of a shell, in quotes where it needs them.
 pub fn quoted(word: &str) -> String {
     let is_plain = |letter: char| {
         letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.' | '/' | ':' | '=' | ',' | '+' | '@' | '%')
@@ -224,7 +224,7 @@ pub fn quoted(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
-/// A value in the form that tools read; `None` for a value that has none.
+/// A value as a tool reads it; nothing for what has no words.
 fn plain(id: FieldId, value: &Value) -> Option<String> {
     match value {
         Value::Integer(number) => Some(number.to_string()),

@@ -18,31 +18,19 @@ pub struct Compared {
 }
 
 impl Compared {
-<<<<<<< HEAD
     /// Returns the relative error of the estimate, `(estimated − measured) / measured`; `None`
     /// where nothing was measured.
-=======
-    /// (Estimated − measured) ÷ measured; `None` where 0 was measured.
->>>>>>> words-c
     pub fn error(&self) -> Option<f64> {
         (self.measured > 0.0).then(|| (self.estimated - self.measured) / self.measured)
     }
 }
 
-<<<<<<< HEAD
 /// Returns the figures that a log and an estimate both have, bytes or counts, each of the GPU that
 /// holds most, or whose cache holds least.
 ///
 /// Weights are the ledger's parameters, the cache is all the room that it has, and graphs are those
 /// of the ledger. `context` is the estimate's context in tokens: the concurrency is left out where
 /// the log counts it for another one.
-=======
-/// Figures that are in both the log and the estimate. For each, the log's value is that of the GPU
-/// that holds most, or whose cache holds least.
-///
-/// Weights and graphs are the ledger's lines, and the cache is the whole room for it. The
-/// concurrency is left out where the log states it for another context length.
->>>>>>> words-c
 pub fn beside(log: &Log, estimate: &Estimate, context: u64) -> Vec<Compared> {
     let of_kind = |kind| estimate.ledger.of(kind).as_f64();
     let room = estimate.cache_room;

@@ -20,11 +20,7 @@ pub struct LineSpec {
 }
 
 impl LineSpec {
-<<<<<<< HEAD
     /// Describes a line with memory in units of 2³⁰ bytes, whatever the program calls them.
-=======
-    /// Memory in units of 2³⁰ bytes, even where the program calls them GB.
->>>>>>> words-c
     pub const fn gib(has: &'static str, before: &'static str, figure: Figure) -> Self {
         Self { has, before, figure, unit: 1 << 30, adds: false }
     }
@@ -39,11 +35,7 @@ impl LineSpec {
         Self { unit: 0, ..Self::gib(has, before, figure) }
     }
 
-<<<<<<< HEAD
     /// Returns the line, whose number is a further part of the figure before it.
-=======
-    /// The entry, marked so that its number is added to the figure of the entry before it.
->>>>>>> words-c
     #[must_use]
     pub const fn adding(mut self) -> Self {
         self.adds = true;

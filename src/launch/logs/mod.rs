@@ -106,7 +106,6 @@ pub struct Log {
 /// The longest line that is read, bytes; longer ones are skipped.
 const LONGEST_LINE: usize = 4_000;
 
-<<<<<<< HEAD
 /// Reads the figures of a server's log, bytes or counts with their lines: those of the program that
 /// has most of them. `None` where no program has any.
 ///
@@ -114,14 +113,6 @@ const LONGEST_LINE: usize = 4_000;
 /// use headroom::launch::logs::{Figure, read};
 /// let text = "INFO 11-06 10:51:48 [kv_cache_utils.py:1229] GPU KV cache size: 75,840 tokens";
 /// let log = read(text).expect("a log");
-=======
-/// Reads the figures of a log: those of the program that has most of them. `None` where no program
-/// has any.
-///
-/// ```
-/// use headroom::launch::logs::{Figure, read}; let log = read("INFO 11-06 10:51:48
-/// [kv_cache_utils.py:1229] GPU KV cache size: 75,840 tokens").expect("a log");
->>>>>>> words-c
 /// assert_eq!((log.engine, log.printed[0].figure), ("vllm", Figure::CacheTokens));
 /// ```
 pub fn read(text: &str) -> Option<Log> {

@@ -108,23 +108,14 @@ impl Invocation {
         Self { launcher, program, arguments: words.into_iter().skip(1).collect(), environment }
     }
 
-<<<<<<< HEAD
     /// Returns true if it starts that program, or the script `NAME.py`, whose first arguments are
     /// these.
-=======
-    /// True if the command starts `program`, or the script `program.py`, with `first` as its first
-    /// arguments.
->>>>>>> words-c
     pub fn starts(&self, program: &str, first: &[&str]) -> bool {
         let is_program = self.program == program || self.program.strip_suffix(".py").is_some_and(|script| script == program);
         is_program && first.iter().enumerate().all(|(at, word)| self.arguments.get(at).is_some_and(|own| own.text == *word))
     }
 
-<<<<<<< HEAD
     /// Returns its flags behind the first `skip` arguments, by these tables.
-=======
-    /// Its flags after the first `skip` arguments, read with these tables.
->>>>>>> words-c
     pub fn stated(&self, skip: usize, tables: &[&[Flag]]) -> Stated {
         let given = flags(self.arguments.get(skip..).unwrap_or_default(), tables);
         let launcher = self.launcher.as_ref().map(|launcher| launcher.flags.clone()).unwrap_or_default();
@@ -157,13 +148,8 @@ fn own_flags(words: &mut Vec<Word>, alone: &[&str]) -> Vec<Given> {
     found
 }
 
-<<<<<<< HEAD
 /// Returns the flags among words, with their values. Of a flag that no table has the next word is
 /// the value, unless it looks like a flag. A word that belongs to no flag has an empty name.
-=======
-/// The flags among words, with their values. For a flag that no table has, the next word is its
-/// value unless it looks like a flag. A word that belongs to no flag has an empty name.
->>>>>>> words-c
 pub fn flags(words: &[Word], tables: &[&[Flag]]) -> Vec<Given> {
     let known = |name: &str| flag_of(tables, name);
     let mut given = Vec::new();

@@ -40,22 +40,13 @@ pub struct Stated {
 }
 
 impl Stated {
-<<<<<<< HEAD
     /// Returns flags alone, without anything else that a text may state.
-=======
-    /// Settings without environment and launcher.
->>>>>>> words-c
     pub const fn of(given: Vec<Given>) -> Self {
         Self { given, environment: Vec::new(), launcher: Vec::new() }
     }
 
-<<<<<<< HEAD
     /// Returns these statements with the keys inside that one as a single value: a file may state
     /// inside itself what others keep in a file of its own.
-=======
-    /// The settings with all keys inside `name` joined into one value, because some files contain
-    /// inline what others keep in a separate file.
->>>>>>> words-c
     #[must_use]
     pub fn nested(mut self, name: &str) -> Self {
         let inner = |given: &Given| given.key.strip_prefix(name)?.strip_prefix('.').map(str::to_owned);
@@ -87,29 +78,17 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-<<<<<<< HEAD
     /// Returns a text that nobody has read yet.
-=======
-    /// A text that is not parsed yet.
->>>>>>> words-c
     pub const fn new(name: &'a str, raw: &'a str) -> Self {
         Self { name, raw, commands: OnceLock::new(), calls: OnceLock::new(), tree: OnceLock::new() }
     }
 
-<<<<<<< HEAD
     /// Returns the programs that it starts as a shell script.
-=======
-    /// The programs that the text starts, read as a shell script.
->>>>>>> words-c
     pub fn invocations(&self) -> &[Invocation] {
         &self.script().0
     }
 
-<<<<<<< HEAD
     /// Returns the files that it writes as a shell script, with their names.
-=======
-    /// The names and texts of the files that the text writes, read as a shell script.
->>>>>>> words-c
     pub fn files(&self) -> &[(String, String)] {
         &self.script().1
     }
@@ -121,31 +100,18 @@ impl<'a> Text<'a> {
         })
     }
 
-<<<<<<< HEAD
     /// Returns the calls with literal arguments that it makes as Python.
-=======
-    /// The calls with literal arguments in the text, read as Python.
->>>>>>> words-c
     pub fn calls(&self) -> &[Call] {
         self.calls.get_or_init(|| python::calls(self.raw))
     }
 
-<<<<<<< HEAD
     /// Returns its keys as JSON, TOML or YAML, in that order: the first notation that reads it, if
     /// it looks like one. Keys inside others are joined by dots; lists are values.
-=======
-    /// The text's keys in the first of JSON, TOML and YAML that it looks like and that reads it.
-    /// Keys inside others are joined by dots; lists are values.
->>>>>>> words-c
     pub fn keys(&self) -> Option<&Result<Vec<Given>, LaunchError>> {
         self.tree.get_or_init(|| tree::read(self.raw)).as_ref()
     }
 
-<<<<<<< HEAD
     /// Returns its keys, if it is a file of keys in which one of those occurs, with all its dots.
-=======
-    /// The text's keys, if one of `one_of` is among them, as a full name with dots.
->>>>>>> words-c
     pub fn keys_with(&self, one_of: &[&str]) -> Option<Result<Vec<Given>, LaunchError>> {
         match self.keys()? {
             Ok(keys) if keys.iter().any(|key| one_of.contains(&key.key.as_str())) => Some(Ok(keys.clone())),

@@ -22,12 +22,8 @@ impl Given {
         Self { key: key.into(), value: value.into(), place }
     }
 
-<<<<<<< HEAD
     /// Returns the value as one text, as it would stand on a command line; lists with blanks
     /// between their members.
-=======
-    /// The value as one text, as on a command line; members of lists are separated by blanks.
->>>>>>> words-c
     pub fn text(&self) -> String {
         match &self.value {
             Value::String(text) => text.clone(),
@@ -36,11 +32,7 @@ impl Given {
         }
     }
 
-<<<<<<< HEAD
     /// Returns the members of a list; of a text those between commas or blanks.
-=======
-    /// The members of a list; a string is split at commas or blanks.
->>>>>>> words-c
     pub fn list(&self) -> Vec<String> {
         match &self.value {
             Value::Array(list) => list.iter().map(plain).collect(),
@@ -53,11 +45,7 @@ impl Given {
         }
     }
 
-<<<<<<< HEAD
     /// Returns true if it says yes, false if no; `None` if neither.
-=======
-    /// True for a word for yes, false for a word for no, and `None` for anything else.
->>>>>>> words-c
     pub fn is_on(&self) -> Option<bool> {
         match &self.value {
             Value::Bool(on) => Some(*on),
@@ -97,11 +85,7 @@ impl Given {
         number.ok_or_else(|| format!("takes a number, not “{}”", short(&text)))
     }
 
-<<<<<<< HEAD
     /// Returns the value as a whole number, with its place where it is none.
-=======
-    /// The value as a whole number; the error states the place.
->>>>>>> words-c
     ///
     /// # Errors
     /// [`LaunchError::Value`].
@@ -109,22 +93,13 @@ impl Given {
         self.whole().map_err(|why| self.wrong(why))
     }
 
-<<<<<<< HEAD
     /// Returns the error of a value that the flag does not take; `why` goes on behind the flag's
     /// name.
-=======
-    /// The error for a value that the flag does not accept; `why` continues the sentence after the
-    /// flag's name.
->>>>>>> words-c
     pub fn wrong(&self, why: String) -> LaunchError {
         LaunchError::Value { flag: self.key.clone(), place: self.place, why }
     }
 
-<<<<<<< HEAD
     /// Returns true if its value is a variable that the text does not set: nobody can know it.
-=======
-    /// True if the value contains a variable that the text does not set, so that it is unknown.
->>>>>>> words-c
     pub fn is_unknown(&self) -> bool {
         matches!(&self.value, Value::String(text) if text.contains('$') || text.contains('`'))
     }

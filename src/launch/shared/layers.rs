@@ -64,13 +64,8 @@ pub fn choose(reading: &mut Reading<'_>, chosen: &[FieldId]) {
     }
 }
 
-<<<<<<< HEAD
 /// Adapters stand beside the layers of these names and no others. Names that no input stands for
 /// are said to be not modelled.
-=======
-/// Sets adapters on exactly the layers with these names. A name without an input is reported as not
-/// modelled.
->>>>>>> words-c
 pub fn beside(reading: &mut Reading<'_>, given: &Given, names: &[String]) {
     let found: Vec<FieldId> = names.iter().filter_map(|name| named(name)).flatten().copied().collect();
     choose(reading, &found);
