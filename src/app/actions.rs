@@ -14,7 +14,7 @@ use super::panels::fixes::apply;
 use super::panels::planner::PLACE;
 use super::panels::teach;
 use super::shelf::Shelf;
-use super::state::{Dialog, State};
+use super::state::{Change, Dialog, State};
 use super::{browser_later, following, hearing, page, pasting, planning, presenting, taking, teaching};
 use crate::scenario::{Field, FieldId, field_of_key, parse};
 
@@ -24,7 +24,7 @@ pub fn listen(state: State) {
         if let Some(action) = browser::named(event, "data-do") {
             act(state, &action, event);
         } else if browser::within(event, "data-again").is_some() {
-            match state.page_now().dialog {
+            match state.dialog_now() {
                 Some(Dialog::Paste) => pasting::again(state),
                 Some(Dialog::Share) => taking::begin(state),
                 _ if is_planner(event) => planning::say(state, "show"),
@@ -57,7 +57,7 @@ pub fn listen(state: State) {
     browser::on("toggle", move |event| {
         if let Some(name) = browser::of_target(event, "data-toggle") {
             let open = browser::is_unfolded(event);
-            state.page(|ui| ui.unfolded(&name, open));
+            state.opened.change(|opened| opened.unfolded(&name, open));
             if open && name == PLACE {
                 planning::say(state, "show");
             } else if open && name == teach::PLACE {
@@ -67,7 +67,7 @@ pub fn listen(state: State) {
     });
     browser::on("close", move |event| {
         let closed = browser::of_target(event, "data-key").and_then(|key| of_name(key.strip_prefix("dialog-")?));
-        if closed.is_some() && closed == state.page_now().dialog {
+        if closed.is_some() && closed == state.dialog_now() {
             state.show_dialog(None);
         }
     });
@@ -98,7 +98,7 @@ fn act(state: State, action: &str, event: &Event) {
         "dialog" => open_dialog(state, of_name(about)),
         "close" => state.show_dialog(None),
         "open" => {
-            state.page(|ui| ui.toggle(about));
+            state.opened.change(|opened| opened.toggle(about));
             if about.starts_with(WHY) {
                 browser_why::follow(state);
             }
@@ -109,9 +109,9 @@ fn act(state: State, action: &str, event: &Event) {
         "red" => go_to_red(state, about),
         "fix" => fix(state, about),
         "users" => use_users(state),
-        "axis" => state.page(|ui| ui.axis = axis(about)),
-        "log" => state.page(|ui| ui.log_axis = about == "true"),
-        "notice" => state.page(|ui| ui.notices.retain(|notice| notice.id.to_string() != about)),
+        "axis" => state.look.change(|look| look.axis = axis(about)),
+        "log" => state.look.change(|look| look.log_axis = about == "true"),
+        "notice" => state.messages.change(|messages| messages.notices.retain(|notice| notice.id.to_string() != about)),
         "hear" => hearing::hear(state, axis(about)),
         "pin" => state.compare_with(state.scenario_now()),
         "unpin" => state.let_go(about.parse().ok()),
@@ -166,14 +166,16 @@ fn set(state: State, about: &str) {
 
 /// Takes the way out that a field's error offers.
 fn repair(state: State, id: FieldId) {
-    let value = match state.page_now().unread_of(id) {
-        Some(_) => Some(state.scenario_now().get(id)),
-        None => state.answers.with_untracked(|answers| {
+    let unread = state.drafts.with_untracked(|drafts| drafts.unread_of(id).is_some());
+    let value = if unread {
+        Some(state.scenario_now().get(id))
+    } else {
+        state.answers.with_untracked(|answers| {
             let problem = answers.problems.iter().find(|problem| problem.field == id)?;
             problem.way_out.as_ref().map(|(_, value)| value.clone())
-        }),
+        })
     };
-    state.page(|ui| ui.forget(id));
+    state.drafts.change(|drafts| drafts.forget(id));
     if let Some(value) = value {
         state.set(id, value);
     }
@@ -182,7 +184,7 @@ fn repair(state: State, id: FieldId) {
 /// Goes to a field that needs a look, the first one where none is named. A fold that the reader closed over it opens.
 fn go_to_red(state: State, key: &str) {
     let first = || {
-        let unread = state.page_now().unread.first().map(|unread| unread.field);
+        let unread = state.drafts.with_untracked(|drafts| drafts.unread.first().map(|unread| unread.field));
         unread.or_else(|| state.answers.with_untracked(|answers| answers.problems.first().map(|problem| problem.field)))
     };
     if let Some(id) = field_of_key(key).map(|field| field.id).or_else(first) {
@@ -196,7 +198,7 @@ pub fn go_to_field(state: State, id: FieldId) {
     const FOLD_IS_WRITTEN_MS: u32 = 100;
     let fold = controls::fold_of(id);
     if let Some(fold) = &fold {
-        state.page(|ui| ui.unfolded(fold, true));
+        state.opened.change(|opened| opened.unfolded(fold, true));
     }
     let wait = if fold.is_some() { FOLD_IS_WRITTEN_MS } else { 0 };
     browser::after(wait, move || {
@@ -225,9 +227,9 @@ fn use_users(state: State) {
 
 /// Opens a dialog, or closes the one that is open.
 pub fn open_dialog(state: State, dialog: Option<Dialog>) {
-    state.page(|ui| {
-        ui.dialog = dialog;
-        ui.copied = None;
+    state.dialogs.change(|dialogs| {
+        dialogs.dialog = dialog;
+        dialogs.copied = None;
     });
     match dialog {
         Some(Dialog::Paste) => pasting::begin(state),
@@ -240,7 +242,7 @@ pub fn open_dialog(state: State, dialog: Option<Dialog>) {
 fn copy(state: State, id: &str) {
     let id = id.to_owned();
     browser::copy(&browser::text_in(&id), move |done| {
-        state.page(|ui| ui.copied = Some(done));
+        state.dialogs.change(|dialogs| dialogs.copied = Some(done));
         if !done {
             browser::select(&id);
         }
@@ -268,14 +270,14 @@ fn act_on_shelf(state: State, name: &str, id: &str) {
     match name {
         "export" => shelf.export(),
         "bring-back" => {
-            let back = state.page_now().toast.and_then(|toast| toast.back);
-            state.page(|ui| ui.toast = None);
+            let mut back = None;
+            state.messages.change(|messages| back = messages.toast.take().and_then(|toast| toast.back));
             if let Some(record) = back {
                 shelf.keep(&record, "Brought back");
             }
         }
         "saved-rename" => {
-            state.page(|ui| ui.renaming = Some(id.to_owned()));
+            state.saved.change(|list| list.renaming = Some(id.to_owned()));
             focus_soon(format!("name-{id}"));
         }
         _ => {
@@ -297,8 +299,8 @@ fn focus_soon(id: String) {
 
 /// The focus goes back to the button.
 fn end_renaming(state: State) {
-    if let Some(id) = state.page_now().renaming {
-        state.page(|ui| ui.renaming = None);
+    if let Some(id) = state.renaming() {
+        state.saved.change(|list| list.renaming = None);
         focus_soon(format!("rename-{id}"));
     }
 }
@@ -315,7 +317,7 @@ fn changed(state: State, action: &str, event: &Event) {
         }
         ("paste-file", _) => browser::read_file(event, move |text| pasting::from_file(state, text)),
         // Given up with Escape: the browser reports the change all the same, when the input goes.
-        ("rename", id) if state.page_now().renaming.as_deref() == Some(id) => {
+        ("rename", id) if state.renaming().as_deref() == Some(id) => {
             let name = browser::value_in(&format!("name-{id}"));
             end_renaming(state);
             let same = Shelf(state).record(id).is_none_or(|record| record.name == name);

@@ -8,7 +8,7 @@ use super::curve_view::{self, Setting};
 use super::headline::{Headline, headline};
 use super::history::Snapshot;
 use super::modules::{self, job_of};
-use super::ui::Ui;
+use super::ui::FromWorkers;
 use super::words::Scale;
 use crate::charts::{self, Drawn, Frame};
 use crate::config::{Job, Run};
@@ -128,10 +128,10 @@ impl Answers {
         Self { standing: Standing::Nothing, ..self }
     }
 
-    /// Whose the answer is for a reader in whose form something cannot be read.
-    pub const fn standing_in(&self, ui: &Ui) -> Standing {
+    /// Whose the answer is for a reader; `unread`: a text in the form cannot be read.
+    pub const fn standing_with(&self, unread: bool) -> Standing {
         match self.standing {
-            Standing::Present if !ui.unread.is_empty() => Standing::Earlier,
+            Standing::Present if unread => Standing::Earlier,
             standing => standing,
         }
     }
@@ -340,10 +340,9 @@ impl Compared {
 
 impl Plots {
     /// The curves of an answer, and whether they differ from the last ones. Best layouts of another scenario are not shown.
-    pub fn of(answers: &Answers, look: Look, ui: &Ui, last: Option<Self>) -> (Self, bool) {
-        let best =
-            ui.stairs.as_deref().filter(|stairs| stairs.scenario == answers.scenario).map_or(&[][..], |stairs| &stairs.best);
-        let longest = ui.told(answers).map_or_else(|| answers.inverse().longest_seq, |limits| limits.longest_seq);
+    pub fn of(answers: &Answers, look: Look, found: &FromWorkers, last: Option<Self>) -> (Self, bool) {
+        let best = found.best(&answers.scenario);
+        let longest = found.told(answers).map_or_else(|| answers.inverse().longest_seq, |limits| limits.longest_seq);
         let (job, unit) = (&answers.job, answers.unit);
         let same_job = last.as_ref().is_some_and(|last| last.job == *job);
         let mut compared = Vec::new();
@@ -431,12 +430,12 @@ mod tests {
         let first = scenario("v1&m=llama3-8b&n=8");
         let (answers, changed) = Answers::of(&first, None);
         assert!(changed);
-        let (plots, _) = Plots::of(&answers, LOOK, &Ui::default(), None);
+        let (plots, _) = Plots::of(&answers, LOOK, &FromWorkers::default(), None);
         let (answers, changed) = Answers::of(&first, Some(answers));
-        assert!(!changed && !Plots::of(&answers, LOOK, &Ui::default(), Some(plots.clone())).1);
+        assert!(!changed && !Plots::of(&answers, LOOK, &FromWorkers::default(), Some(plots.clone())).1);
         let (answers, changed) = Answers::of(&scenario("v1&m=llama3-8b&n=16"), Some(answers));
         assert!(changed && answers.job.layout().world_size() == 16);
-        assert!(Plots::of(&answers, LOOK, &Ui::default(), Some(plots)).1);
+        assert!(Plots::of(&answers, LOOK, &FromWorkers::default(), Some(plots)).1);
     }
 
     #[test]

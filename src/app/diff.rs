@@ -320,7 +320,7 @@ mod tests {
     use crate::app::markup::Html;
     use crate::app::panels::tests::answers;
     use crate::app::panels::{bar, controls, cost, curves, fixes, ledger, top_bar, verdict};
-    use crate::app::ui::Ui;
+    use crate::app::ui::{Opened, Ui};
     use crate::planner::Axis;
     use crate::scenario::codec::decode;
 
@@ -450,18 +450,18 @@ mod tests {
         let of = |link: &str| {
             let (scenario, answers) = (decode(link).scenario, answers(link));
             let open = ["fold-0", "ledger/Weights", "twin-seq"].map(str::to_owned).to_vec();
-            let ui = Ui { open, ..Ui::default() };
-            let plots = Plots::of(&answers, look, &ui, None).0;
+            let ui = Ui { opened: Opened { open, ..Opened::default() }, ..Ui::default() };
+            let plots = Plots::of(&answers, look, &ui.found, None).0;
             [
-                top_bar::top_bar(&scenario, &ui),
-                verdict::verdict(&answers, &ui),
+                top_bar::top_bar(&scenario, (false, false)),
+                verdict::verdict(&answers, answers.standing, &ui.found, &ui.opened),
                 bar::stack(&answers, 848, false),
-                fixes::fixes(&answers, &ui),
-                ledger::ledger(&answers, &ui),
-                cost::cost(&answers, &ui),
-                controls::section(1, &scenario, &answers, &ui),
-                controls::fold(0, &scenario, &answers, &ui),
-                curves::panel(&plots, Axis::SeqLength, &answers, &ui),
+                fixes::fixes(&answers, &ui.found),
+                ledger::ledger(&answers, &ui.opened),
+                cost::cost(&answers, &ui.opened),
+                controls::section(1, &scenario, &answers, &ui.drafts, &ui.opened),
+                controls::fold(0, &scenario, &answers, &ui.drafts, &ui.opened),
+                curves::panel(&plots, Axis::SeqLength, answers.unit, &ui.look, None, &ui.opened),
                 curves::picture(&plots, Axis::SeqLength),
                 curves::picture(&plots, Axis::Gpus),
             ]

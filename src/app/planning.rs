@@ -15,7 +15,7 @@ use crate::scenario::codec::{decode, encode};
 /// Keeps the open panel about the present scenario.
 pub fn keep(state: State) {
     let follow = move || {
-        if state.page_now().is_open(PLACE) {
+        if state.opened.with_untracked(|opened| opened.is_open(PLACE)) {
             say(state, "show");
         }
     };
@@ -25,12 +25,10 @@ pub fn keep(state: State) {
 /// Sends what stands in the form with a word: `show`, `search` or `stop`.
 pub fn say(state: State, verb: &str) {
     let typed = browser::typed_in(PLACE);
-    state.page(|ui| {
-        if !typed.is_empty() {
-            ui.plan = typed;
-        }
-    });
-    let text = format!("{verb}\n{}", state.page_now().plan);
+    if !typed.is_empty() {
+        state.plan.set_value(typed);
+    }
+    let text = format!("{verb}\n{}", state.plan.get_value());
     let fragment = state.answers.with_untracked(|answers| encode(&answers.scenario));
     ask(state, What::Plan, fragment, text, move |reply| {
         fill(PLACE, &reply.map_or_else(slot::out_of_reach, Reply::made));

@@ -9,7 +9,7 @@ use super::browser_more::{ask, fill};
 use super::history::{History, Snapshot};
 use super::more::wire::{MARK, What};
 use super::panels::teach::{PLACE, STAGE, code, link_of_step};
-use super::state::State;
+use super::state::{Change, State};
 use super::teaching::{carried_out, question};
 use crate::lessons::story::Look;
 use crate::scenario::Scenario;
@@ -118,7 +118,7 @@ fn go(state: State, at: usize, fresh: bool) {
     browser::set_text("present-place", &place);
     browser::mark("data-last", last.then_some("true"));
     tell_question(state);
-    state.page(|ui| ui.at_step = look == Look::States.word());
+    state.look.change(|shown| shown.at_step = look == Look::States.word());
     if fresh {
         state.show_step(scenario);
     }
@@ -272,7 +272,7 @@ fn close(state: State) {
     for name in ["data-present", "data-look", "data-live", "data-asking", "data-last", "data-code"] {
         browser::mark(name, None);
     }
-    state.page(|ui| ui.at_step = false);
+    state.look.change(|shown| shown.at_step = false);
     browser::set_hidden(STAGE, true);
 }
 

@@ -45,16 +45,12 @@ fn place(name: &str) -> Option<Element> {
 }
 
 /// Keeps a part of the page what the HTML says; calls back after each change of it.
-pub fn show(name: &'static str, html: Box<dyn Fn() -> Html>, changed: fn(&Element)) {
+pub fn show(name: &'static str, html: ArcMemo<Html>, changed: fn(&Element)) {
     let Some(element) = place(name) else { return };
     let mut last = shown(&element);
-    let mut first = true;
     effect(Box::new(move || {
-        let html = html();
-        if std::mem::take(&mut first) || html.as_str() != last.as_str() {
-            patch(&element, &mut last, &html);
-            changed(&element);
-        }
+        html.with(|html| patch(&element, &mut last, html));
+        changed(&element);
     }));
 }
 
@@ -80,7 +76,7 @@ pub fn keep_painted(state: State) {
 pub fn keep_standing(state: State, changed: fn(State)) {
     let last = Cell::new(Standing::Present);
     effect(Box::new(move || {
-        let standing = state.answers.with(|answers| state.ui.with(|ui| answers.standing_in(ui)));
+        let standing = state.answers.with(|answers| answers.standing_with(state.unread.get()));
         if last.replace(standing) != standing {
             mark("data-answer", standing.word());
             after(0, move || changed(state));
@@ -88,8 +84,8 @@ pub fn keep_standing(state: State, changed: fn(State)) {
     }));
 }
 
-/// Lets what follows the words know after every change that they stand. Where the reader has opened or typed something, it is what they
-/// look at, and nothing waits for the picture.
+/// Lets what follows the words know after every change that they stand. Where the reader has opened something, it is what they look at,
+/// and nothing waits for the picture.
 pub fn keep_worded(state: State) {
     effect(Box::new(move || {
         state.said.track();
@@ -97,10 +93,9 @@ pub fn keep_worded(state: State) {
         state.worded.notify();
     }));
     effect(Box::new(move || {
-        state.ui.track();
+        state.opened.track();
+        state.dialogs.track();
         sight::go_on();
-        state.worded.notify();
-        state.painted.notify();
     }));
 }
 
@@ -191,7 +186,15 @@ pub fn announce(state: State, text: impl Fn() -> String + 'static) {
         }
         last.replace(text);
     };
-    Rest::follows(&VOICE, move || state.worded.track(), Rc::new(say));
+    let track = move || {
+        state.worded.track();
+        state.unread.with(|_| ());
+        state.found.track();
+        for cursor in &state.cursors {
+            cursor.track();
+        }
+    };
+    Rest::follows(&VOICE, track, Rc::new(say));
 }
 
 /// Opens and closes the native dialogs, each with its id, with a condition.

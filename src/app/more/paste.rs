@@ -219,7 +219,7 @@ mod tests {
     use crate::app::more::wire::{AS_GENERIC, FILES, MARK};
     use crate::app::panels::tests::{count, text};
     use crate::app::panels::verdict::{spoken, verdict};
-    use crate::app::ui::Ui;
+    use crate::app::ui::{FromWorkers, Opened};
     use crate::app::words::model_name;
     use crate::scenario::Scenario;
     use crate::scenario::codec::decode;
@@ -266,8 +266,8 @@ mod tests {
             "Assumed: counted as a generic decoder, because the kind zebra is not known. Not understood: stripes_per_head.";
         assert!(text(&report).contains(sentence), "{}", text(&report));
         let answers = crate::app::panels::tests::answers(&crate::scenario::codec::encode(&scenario));
-        assert!(text(&verdict(&answers, &Ui::default())).contains(sentence));
-        assert!(spoken(&answers, &Ui::default()).contains(sentence));
+        assert!(text(&verdict(&answers, answers.standing, &FromWorkers::default(), &Opened::default())).contains(sentence));
+        assert!(spoken(&answers, answers.standing, &FromWorkers::default()).contains(sentence));
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use super::icon::Icon;
 use crate::app::markup::{Html, html};
-use crate::app::ui::{Notice, Ui};
+use crate::app::ui::{Messages, Notice};
 
 /// All notices, each with its own button to close it.
-pub fn notices(ui: &Ui) -> Html {
+pub fn notices(messages: &Messages) -> Html {
     let line = |notice: &Notice| {
         html! {
             div class=(if notice.warning { "notice" } else { "notice notice--info" })
@@ -20,14 +20,14 @@ pub fn notices(ui: &Ui) -> Html {
     };
     html! {
         div class="notices" data-own="notices" data-testid="notices" role="status" {
-            @for item in &ui.notices { (line(item)) }
+            @for item in &messages.notices { (line(item)) }
         }
     }
 }
 
 /// The short message at the bottom.
-pub fn toast(ui: &Ui) -> Html {
-    let toast = ui.toast.as_ref().map(|toast| {
+pub fn toast(messages: &Messages) -> Html {
+    let toast = messages.toast.as_ref().map(|toast| {
         html! {
             div class="toast" {
                 (toast.text)
