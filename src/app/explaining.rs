@@ -1,5 +1,6 @@
 //! Explanations that unfold beside a figure: the button and its place on the page, and what the second program writes there.
 
+use super::action::Action;
 use super::markup::{Html, html};
 use super::more::slot;
 use super::ui::Opened;
@@ -12,7 +13,7 @@ pub fn button(opened: &Opened, path: &str, label: &str) -> Html {
     html! {
         button type="button" class="why" aria-expanded=(is_open(opened, path))
             aria-label={ "Explain " (label) } title="Formula, numbers, source"
-            data-do={ "open:why/" (path) } {}
+            data-do=(Action::Toggle(name(path))) {}
     }
 }
 
@@ -41,6 +42,11 @@ pub fn under(opened: &Opened, path: &str) -> Html {
     html! {
         @if is_open(opened, path) { dd class="why__under" { (place(opened, path)) } }
     }
+}
+
+/// The name of an explanation among all that is open.
+fn name(path: &str) -> String {
+    [WHY, path].concat()
 }
 
 /// The path of a figure of time, cost or model by its printed name.

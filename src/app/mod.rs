@@ -7,6 +7,7 @@
 //! What needs no browser is compiled everywhere and tested without one: the words of the page, which the command line shares, and all
 //! of its HTML.
 
+pub mod action;
 pub mod answers;
 pub mod anything;
 pub mod basis;
@@ -28,6 +29,7 @@ pub mod modules;
 pub mod more;
 pub mod panels;
 pub mod parts;
+pub mod presenter;
 pub mod replay;
 pub mod report;
 pub mod serving;

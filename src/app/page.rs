@@ -14,7 +14,7 @@ use super::panels::{curves, dialogs, ledger, printed, top_bar, verdict};
 use super::parts::{self, Around, Concern, Curve, Follows, Now, Part, Seen};
 use super::shelf::Shelf;
 use super::state::{Change, State};
-use super::{actions, browser, limits, planning, reading, stairs, teaching, typing};
+use super::{actions, browser, limits, planning, presenting, reading, stairs, teaching, typing};
 use super::{browser_later, browser_modules, browser_why};
 use crate::scenario::codec::{Decoded, is_of_lesson};
 use crate::scenario::later::{Answerer, answered_by};
@@ -77,6 +77,7 @@ fn listen(state: State) {
     actions::listen(state);
     reading::listen(state);
     typing::listen(state);
+    presenting::listen(state);
     let spoken = move || {
         let standing = state.answers.with(|answers| answers.standing_with(state.unread.get()));
         state.answers.with(|answers| state.found.with(|found| verdict::spoken(answers, standing, found)))
@@ -317,7 +318,8 @@ pub fn resize(state: State) {
     let plot = browser::size_of("plot-seq").or_else(|| browser::size_of("plot-gpus"));
     let bar = browser::size_of("stack");
     // A presenter's chart is drawn small and shown large, with its words and lines.
-    let drawn = |length: u16| if browser::is_presenting() { length / 3 * 2 } else { length };
+    let presents = state.is_presenting() && browser::is_wide();
+    let drawn = |length: u16| if presents { length / 3 * 2 } else { length };
     state.look.change(|look| {
         look.plot_size = plot.map_or(look.plot_size, |(width, height)| (drawn(width), drawn(height)));
         look.bar_width = bar.map_or(look.bar_width, |(width, _)| drawn(width));

@@ -393,3 +393,129 @@ pub fn all() -> Vec<Part> {
     all.extend(CURVES.iter().flat_map(|curve| [curve.panel, curve.picture]));
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::{Around, Concern, FORM, Follows, Now, Part, Seen, Write, all};
+    use crate::app::answers::{Answers, Plots};
+    use crate::app::history::Snapshot;
+    use crate::app::panels::controls::FormPlace;
+    use crate::app::ui::{Drafts, Messages, Notice, Opened, Ui, Unread};
+    use crate::planner::Axis;
+    use crate::scenario::codec::decode;
+    use crate::scenario::{FieldId, Value};
+
+    const AROUND: Around = Around { link: |_| String::new(), date: |_| String::new() };
+    const LINKS: [&str; 3] = ["v1&m=llama3-8b&n=8", "v1&do=serve&m=llama3-8b&n=1", "v1&m=llama3-70b&tp=3"];
+
+    /// The concerns that a part reads, and its HTML.
+    fn read(part: &Part, said: &Snapshot, answers: &Answers, ui: &Ui) -> (Vec<Concern>, String) {
+        let plots = Plots::of(answers, ui.look.of_curves(), &ui.found, None).0;
+        let concerns = RefCell::new(Vec::new());
+        let reads = |concern| concerns.borrow_mut().push(concern);
+        let html = part.html(&Seen { now: Now::of(said, answers, ui), reads: &reads, around: &AROUND }, || &plots);
+        (concerns.into_inner(), html.as_str().to_owned())
+    }
+
+    /// The names of the parts that the page writes anew when that concern changes.
+    fn rebuilt(link: &str, concern: Concern) -> Vec<&'static str> {
+        let said = Snapshot { scenario: decode(link).scenario, compare: Vec::new() };
+        let answers = Answers::of(&said, None).0;
+        let kept = all().into_iter().filter(|part| part.follows != Follows::Nothing);
+        kept.filter(|part| read(part, &said, &answers, &Ui::default()).0.contains(&concern)).map(|part| part.name).collect()
+    }
+
+    #[test]
+    fn a_pointer_on_a_curve_rebuilds_one_part() {
+        for link in &LINKS[..2] {
+            assert_eq!(rebuilt(link, Concern::Cursor(Axis::SeqLength)), ["curve-seq"]);
+            assert_eq!(rebuilt(link, Concern::Cursor(Axis::Gpus)), ["curve-gpus"]);
+        }
+    }
+
+    /// A text that cannot be read touches the part with its field; one more letter of it, nothing else.
+    #[test]
+    fn typing_rebuilds_the_part_with_the_field() {
+        for link in LINKS {
+            for place in FormPlace::ALL {
+                let name = match place {
+                    FormPlace::Mode => "mode".to_owned(),
+                    FormPlace::Section(at) => format!("group-{at}"),
+                    FormPlace::Fold(at) => format!("fold-{at}"),
+                };
+                assert_eq!(rebuilt(link, Concern::Drafts(place)), [name], "{link}");
+            }
+            assert!(rebuilt(link, Concern::Unread).iter().all(|name| !name.starts_with("group") && !name.starts_with("fold")));
+        }
+    }
+
+    #[test]
+    fn a_message_a_dialog_or_a_saved_scenario_rebuilds_its_own_parts() {
+        let link = LINKS[0];
+        assert_eq!(rebuilt(link, Concern::Messages), ["notices", "toast"]);
+        assert_eq!(rebuilt(link, Concern::Dialogs), ["in-share", "in-paste", "in-save"]);
+        assert_eq!(rebuilt(link, Concern::Saved), ["saved"]);
+        assert_eq!(rebuilt(link, Concern::Steps), ["bar"]);
+        assert_eq!(rebuilt(link, Concern::Look), ["tabs", "stack", "curve-seq", "curve-gpus"]);
+    }
+
+    /// A part whose HTML differs between two states of the page has read a concern in which they differ: none shows a stale text.
+    #[test]
+    fn no_part_shows_what_it_does_not_read() {
+        for link in LINKS {
+            let said = Snapshot { scenario: decode(link).scenario, compare: Vec::new() };
+            let answers = Answers::of(&said, None).0;
+            let mut told = Ui::default();
+            told.found.hear_limits(said.scenario.clone(), "1 1 4321 7 0");
+            let unread = vec![Unread { field: FieldId::SeqLength, text: "x".to_owned(), message: String::new() }];
+            let typed = Some((FieldId::Gpus, "1 k".to_owned(), said.scenario.get(FieldId::Gpus)));
+            let open = ["help-s", "why/total", "ledger/Weights", "fold-0", "twin-seq"].map(str::to_owned).to_vec();
+            let notice = Notice { id: 1, text: "Message".to_owned(), warning: true };
+            let states = [
+                (Concern::Found, told),
+                (Concern::Cursor(Axis::SeqLength), Ui { cursors: [Some(3), None], ..Ui::default() }),
+                (Concern::Unread, Ui { drafts: Drafts { unread, ..Drafts::default() }, ..Ui::default() }),
+                (Concern::Drafts(FormPlace::Section(2)), Ui { drafts: Drafts { typed, ..Drafts::default() }, ..Ui::default() }),
+                (Concern::Opened, Ui { opened: Opened { open, ..Opened::default() }, ..Ui::default() }),
+                (Concern::Messages, Ui { messages: Messages { notices: vec![notice], ..Messages::default() }, ..Ui::default() }),
+                (Concern::Steps, Ui { steps: (true, true), ..Ui::default() }),
+            ];
+            for (concern, state) in &states {
+                for part in all() {
+                    let (reads, before) = read(&part, &said, &answers, &Ui::default());
+                    let after = read(&part, &said, &answers, state).1;
+                    let own = *concern == Concern::Unread && reads.contains(&Concern::Drafts(FormPlace::Section(1)));
+                    let curve = *concern == Concern::Found && reads.contains(&Concern::Plots);
+                    assert!(before == after || reads.contains(concern) || own || curve, "{} in {link}: {concern:?}", part.name);
+                }
+            }
+        }
+    }
+
+    /// Every field stands where the list of places says, so that its drafts reach the part that shows it.
+    #[test]
+    fn a_field_is_written_by_the_part_of_its_place() {
+        for link in LINKS {
+            let mut scenario = decode(link).scenario;
+            scenario.set(FieldId::SequenceParallel, Value::Flag(true));
+            let said = Snapshot { scenario, compare: Vec::new() };
+            let answers = Answers::of(&said, None).0;
+            let open = (0..7).map(|at| format!("fold-{at}")).collect();
+            let ui = Ui { opened: Opened { open, ..Opened::default() }, ..Ui::default() };
+            for (part, place) in FORM.iter().zip(&FormPlace::ALL[1..]) {
+                let html = read(part, &said, &answers, &ui).1;
+                for field in html.split("data-field=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+                    let field = crate::scenario::field_of_key(field).map(|field| field.id);
+                    assert_eq!(field.and_then(FormPlace::of), Some(*place), "{} in {link}", part.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn parts_that_are_written_once_read_nothing_that_changes() {
+        assert!(all().iter().all(|part| !matches!(part.write, Write::Fixed(_)) || part.follows == Follows::Nothing));
+    }
+}

@@ -7,7 +7,7 @@ use super::browser_tone::hush;
 use super::curve_view;
 use super::hearing::hear;
 use super::history::ONE_STEP_MS;
-use super::panels::curves::{axis, index};
+use super::panels::curves::{axis_of, index};
 use super::stairs;
 use super::state::{Change, State};
 use crate::planner::Axis;
@@ -19,13 +19,13 @@ pub fn listen(state: State) {
         if browser::key_of(event).as_deref() == Some("Escape") {
             hush();
         }
-        if let Some(word) = browser::of_target(event, "data-curve") {
-            key(state, axis(&word), event);
+        if let Some(axis) = curve_of(event) {
+            key(state, axis, event);
         }
     });
     browser::on("focusout", move |event| {
-        if let Some(word) = browser::of_target(event, "data-curve") {
-            move_to(state, axis(&word), None);
+        if let Some(axis) = curve_of(event) {
+            move_to(state, axis, None);
         }
     });
     browser::on("pointerdown", move |event| {
@@ -41,17 +41,22 @@ pub fn listen(state: State) {
         }
     });
     browser::on("pointerleave", move |event| {
-        if let Some(word) = browser::of_target(event, "data-curve") {
-            move_to(state, axis(&word), None);
+        if let Some(axis) = curve_of(event) {
+            move_to(state, axis, None);
         }
     });
+}
+
+/// The curve that an event is about.
+fn curve_of(event: &Event) -> Option<Axis> {
+    axis_of(&browser::of_target(event, "data-curve")?)
 }
 
 /// The picture that an event is on, and its curve.
 fn plot_of(event: &Event) -> Option<(Element, Axis)> {
     let plot = browser::within(event, "data-curve")?;
     let word = plot.get_attribute("data-curve")?;
-    Some((plot, axis(&word)))
+    axis_of(&word).map(|axis| (plot, axis))
 }
 
 fn move_to(state: State, axis: Axis, point: Option<usize>) {

@@ -14,6 +14,7 @@ use super::fields::picker::Picker;
 use super::following::follow;
 use super::history::{History, ONE_STEP_MS, Snapshot};
 use super::panels::controls::FormPlace;
+use super::presenter::Lessons;
 pub use super::ui::Dialog;
 use super::ui::{ChartsLook, Dialogs, Drafts, FromWorkers, Messages, Notice, Opened, SavedList, Toast, Ui};
 use crate::planner::Axis;
@@ -59,6 +60,8 @@ pub struct Page {
     pub history: ArcRwSignal<History>,
     /// The planner's form as it travels. Nothing on the page shows it.
     pub plan: ArcStoredValue<String>,
+    /// All that the page remembers of lessons.
+    pub lessons: ArcStoredValue<Lessons>,
     /// True until the answer follows a scenario that was opened rather than changed: the answer before is then no earlier one of it.
     is_opened: Arc<AtomicBool>,
     /// True while some text in the form cannot be read.
@@ -146,6 +149,7 @@ impl State {
             found,
             history: ArcRwSignal::new(History::default()),
             plan: ArcStoredValue::new(String::new()),
+            lessons: ArcStoredValue::new(Lessons::default()),
             is_opened,
             answers,
             plots,
@@ -296,6 +300,19 @@ impl State {
     /// The saved scenario whose name is being changed at this moment.
     pub fn renaming(self) -> Option<String> {
         self.saved.with_untracked(|list| list.renaming.clone())
+    }
+
+    /// True while a story is shown.
+    pub fn is_presenting(self) -> bool {
+        self.lessons.with_value(|lessons| lessons.show.is_some())
+    }
+
+    /// From now on the address says that about a lesson, `&present=zero.3`.
+    pub fn lesson_in_link(self, part: &str) {
+        if self.lessons.with_value(|lessons| lessons.address != part) {
+            self.lessons.update_value(|lessons| part.clone_into(&mut lessons.address));
+            browser::link_rests();
+        }
     }
 
     /// The signal of a curve's cursor.

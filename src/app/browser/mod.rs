@@ -22,21 +22,40 @@ use web_sys::{HtmlElement, KeyboardEvent};
 pub use self::files::{are_of_a_model, read_beginnings};
 pub use self::json::Json;
 pub use self::parts::{
-    announce, fill_inputs, keep_dialogs, keep_link, keep_painted, keep_standing, keep_title, keep_worded, on_rest, place_cursor,
-    put, show,
+    announce, fill_inputs, keep_dialogs, keep_link, keep_painted, keep_standing, keep_title, keep_worded, link_rests, on_rest,
+    place_cursor, put, show,
 };
 pub use self::patch::patch_inside;
 pub use self::sight::{is_in_sight, keep_below, land_on, observe};
 pub use self::stage::{
-    all, attribute, forget_story, has_modifier, is_hidden, is_presenting, keep_story, lesson_in_link, link_with_lesson, mark,
-    marked, set_hidden, set_story_aside, set_text, show_step, step_asks, stories, targets, unfold, unfold_for,
+    all, attribute, forget_story, has_modifier, is_wide, keep_story, mark, marked, set_hidden, set_story_aside, set_text,
+    show_step, steps_that_ask, stories, targets, unfold, unfold_for,
 };
 pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored, switch_theme};
 use super::history::Snapshot;
 use crate::scenario::codec::{encode_all, with_page_parts};
 
+/// What the leaf of the page holds between two events: handles of the browser, and what it wrote last. They belong to the one thread
+/// that has a document and may not leave it, so that no signal can hold them.
+struct Leaf {
+    /// The link in the address bar.
+    written_link: RefCell<String>,
+    rests: parts::Rests,
+    sight: sight::Sight,
+    /// The tone that sounds, and the timer that ends it.
+    tone: RefCell<Option<(web_sys::AudioContext, Timeout)>>,
+}
+
 thread_local! {
-    static WRITTEN_LINK: RefCell<String> = const { RefCell::new(String::new()) };
+    /// The one place for them, rather than one beside each function.
+    static LEAF: Leaf = const {
+        Leaf { written_link: RefCell::new(String::new()), rests: parts::Rests::new(), sight: sight::Sight::new(), tone: RefCell::new(None) }
+    };
+}
+
+/// The tone that sounded until now, with its timer; another one takes its place.
+pub fn replace_tone(tone: Option<(web_sys::AudioContext, Timeout)>) -> Option<(web_sys::AudioContext, Timeout)> {
+    LEAF.with(|leaf| leaf.tone.replace(tone))
 }
 
 // ---- time ----
@@ -130,19 +149,19 @@ pub fn fragment_of(said: &Snapshot) -> String {
 
 /// The link in the address bar is the scenario's.
 pub(super) fn link_is_written() {
-    WRITTEN_LINK.with_borrow_mut(|written| *written = fragment());
+    LEAF.with(|leaf| leaf.written_link.replace(fragment()));
 }
 
 fn write_link(link: &str) {
-    let link = &with_page_parts(&link_with_lesson(link), &fragment());
-    let same = WRITTEN_LINK.with_borrow(|written| written == link);
+    let link = &with_page_parts(link, &fragment());
+    let same = LEAF.with(|leaf| *leaf.written_link.borrow() == *link);
     if same {
         return;
     }
     let written =
         window().history().and_then(|history| history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("#{link}"))));
     if written.is_ok() {
-        WRITTEN_LINK.with_borrow_mut(|last| link.clone_into(last));
+        LEAF.with(|leaf| leaf.written_link.replace(link.clone()));
     }
 }
 
@@ -150,12 +169,12 @@ fn write_link(link: &str) {
 pub fn on_link_change(open: impl Fn(String) + 'static) {
     let check = move || {
         let link = fragment();
-        let own = WRITTEN_LINK.with_borrow(|written| *written == link);
+        let own = LEAF.with(|leaf| *leaf.written_link.borrow() == link);
         if own {
             return;
         }
         self::parts::link_stays();
-        WRITTEN_LINK.with_borrow_mut(|written| written.clone_from(&link));
+        LEAF.with(|leaf| leaf.written_link.replace(link.clone()));
         open(link);
     };
     EventListener::new(&window(), "hashchange", move |_| check()).forget();

@@ -1,6 +1,7 @@
 //! An input with everything around it: label, help, error.
 
 use super::input::input;
+use crate::app::action::Action;
 use crate::app::answers::Answers;
 use crate::app::later;
 use crate::app::markup::{Html, html};
@@ -67,7 +68,7 @@ pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, 
                 }
                 button type="button" class="field__info" aria-label={ "About " (field.label) }
                     aria-expanded=(open) aria-controls={ "h-" (field.key) }
-                    data-do={ "open:" (help_name(field)) } {
+                    data-do=(Action::Toggle(help_name(field))) {
                     "?"
                 }
             }
@@ -133,7 +134,7 @@ fn following(field: &Field, open: bool, scenario: &Scenario) -> Option<Html> {
     let back = (!scenario.follows(field.id)).then(|| {
         html! {
             " "
-            button type="button" class="link" data-do={ "clear:" (field.key) } { "Let it follow" }
+            button type="button" class="link" data-do=(Action::Clear(field.id)) { "Let it follow" }
         }
     });
     let how = if back.is_some() { "Set by hand: it does not follow the model and the users." } else { FOLLOWS };
@@ -156,7 +157,7 @@ fn changed(field: &Field, scenario: &Scenario) -> Option<Html> {
         html! {
             p class="field__changed" {
                 "Changed by hand. "
-                button type="button" class="link" data-do={ "clear:" (field.key) } {
+                button type="button" class="link" data-do=(Action::Clear(field.id)) {
                     "Back to the list's value"
                 }
             }
@@ -172,7 +173,7 @@ fn error(field: &Field, problem: &Problem) -> Html {
             (problem.message)
             " "
             @if let Some((text, _)) = problem.way_out.as_ref() {
-                button type="button" class="link" data-do={ "repair:" (field.key) } { (text) }
+                button type="button" class="link" data-do=(Action::Repair(field.id)) { (text) }
             }
         }
     }

@@ -4,6 +4,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::app::action::Action;
 use crate::app::anything::{Kind, kind_of};
 use crate::app::markup::{Html, html};
 use crate::app::more::wire::{AS_GENERIC, FILES, MARK, SNAPSHOT};
@@ -120,7 +121,7 @@ fn refused(problem: &ImportError) -> Html {
                  the answer is then marked as assumed."
             }
             button type="button" class="button" data-testid="paste-generic"
-                data-do="paste-generic" {
+                data-do=(Action::CountAsGeneric) {
                 "Count it as a generic decoder all the same"
             }
         }

@@ -1,9 +1,10 @@
 //! The form: what people change often in sight, the rest folded away with a line that says how it stands.
 
+use crate::app::action::Action;
 use crate::app::answers::Answers;
 use crate::app::fields::frame::{frame, told};
 use crate::app::markup::{Html, html};
-use crate::app::ui::{Drafts, Opened};
+use crate::app::ui::{Dialog, Drafts, Opened};
 use crate::app::words::lower_first;
 use crate::scenario::{Field, FieldId, FieldKind, Group, Mode, Scenario, Value, field, show};
 
@@ -129,7 +130,7 @@ pub fn mode_switch(scenario: &Scenario, answers: &Answers, drafts: &Drafts) -> H
     let option = |of: Mode, word: &str, label: &str| {
         html! {
             button type="button" class="switch__option" data-testid={ "mode-" (word) }
-                aria-pressed=(mode == of) data-do={ "set:do:" (word) } {
+                aria-pressed=(mode == of) data-do=(Action::Set(FieldId::Mode, word.to_owned())) {
                 (label)
             }
         }
@@ -155,7 +156,7 @@ pub fn section(index: usize, scenario: &Scenario, answers: &Answers, drafts: &Dr
             h2 class="group__name" {
                 (name)
                 @if name == "Model" {
-                    button type="button" class="link" data-testid="paste" data-do="dialog:paste" {
+                    button type="button" class="link" data-testid="paste" data-do=(Action::OpenDialog(Dialog::Paste)) {
                         "Paste a command, file or log"
                     }
                 }

@@ -16,8 +16,8 @@ pub const fn word(axis: Axis) -> &'static str {
 }
 
 /// The curve of that name.
-pub fn axis(word: &str) -> Axis {
-    if word == "seq" { Axis::SeqLength } else { Axis::Gpus }
+pub fn axis_of(name: &str) -> Option<Axis> {
+    [Axis::SeqLength, Axis::Gpus].into_iter().find(|axis| word(*axis) == name)
 }
 
 /// The cursor of one curve.

@@ -1,5 +1,6 @@
 //! Up to three changes that the engine has verified, one click each; or what else would fit.
 
+use crate::app::action::Action;
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, html};
 use crate::app::ui::FromWorkers;
@@ -42,7 +43,7 @@ fn button(index: usize, fix: &Fix, unit: MemoryUnit) -> Html {
     let scale = Scale { unit, decimals: 1 };
     let outcome = if fix.fits { format!("fits on {}", gpus(fix.gpus_after)) } else { "closer, still too much".to_owned() };
     html! {
-        button type="button" class="fix" data-do={ "fix:" (index) } {
+        button type="button" class="fix" data-do=(Action::Fix(index)) {
             span class="fix__title" { (fix.title) }
             span class="fix__effect" {
                 (scale.show(fix.before))

@@ -1,6 +1,7 @@
 //! Where the memory goes: kind, item, tensor, each with its source. Parts add up to the total as printed.
 
 use super::bar::swatch;
+use crate::app::action::Action;
 use crate::app::answers::Answers;
 use crate::app::explaining;
 use crate::app::markup::{Html, html};
@@ -33,7 +34,7 @@ impl Row<'_> {
         let name = match self.open {
             Some(open) => html! {
                 button type="button" class="ledger__toggle" aria-expanded=(open)
-                    data-do={ "open:" (self.path) } {
+                    data-do=(Action::Toggle(self.path.to_owned())) {
                     (self.swatch)
                     (self.label)
                 }

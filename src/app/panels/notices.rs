@@ -1,6 +1,7 @@
 //! Messages about the page: links not fully understood, storage that failed, things that can be taken back.
 
 use super::icon::Icon;
+use crate::app::action::Action;
 use crate::app::markup::{Html, html};
 use crate::app::ui::{Messages, Notice};
 
@@ -12,7 +13,7 @@ pub fn notices(messages: &Messages) -> Html {
                 data-key=(notice.id) {
                 p class="notice__text" { (notice.text) }
                 button type="button" class="button button--plain button--icon"
-                    aria-label="Close this message" data-do={ "notice:" (notice.id) } {
+                    aria-label="Close this message" data-do=(Action::CloseNotice(notice.id)) {
                     (Icon::Close.html())
                 }
             }
@@ -34,7 +35,7 @@ pub fn toast(messages: &Messages) -> Html {
                 " "
                 @if let Some(_) = toast.back.as_ref() {
                     button type="button" class="button" data-testid="toast-undo"
-                        data-do="bring-back" {
+                        data-do=(Action::BringBack) {
                         "Undo"
                     }
                 }

@@ -1,5 +1,6 @@
 //! How long it takes and what it costs: the step's terms with their sources, and the figures of the whole run.
 
+use crate::app::action::Action;
 use crate::app::answers::Answers;
 use crate::app::explaining;
 use crate::app::markup::{Html, html};
@@ -7,6 +8,7 @@ use crate::app::timing::{self, Term};
 use crate::app::ui::Opened;
 use crate::app::words::per_cent;
 use crate::estimator::time::{Step, Timing};
+use crate::scenario::FieldId;
 
 /// The section: the ledger of a step beside what follows from it, or one sentence on what is missing.
 pub fn time(answers: &Answers, opened: &Opened) -> Html {
@@ -73,7 +75,7 @@ fn body(answers: &Answers, opened: &Opened) -> Html {
 /// The change that packs texts, one click.
 fn pack((_, times, of): &timing::Fact) -> Html {
     html! {
-        button type="button" class="fix" data-do="set:pack:1" {
+        button type="button" class="fix" data-do=(Action::Set(FieldId::Packing, "1".to_owned())) {
             span class="fix__title" { "Pack texts" }
             span class="fix__effect" { (times) " " (of) }
         }

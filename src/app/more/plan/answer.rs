@@ -4,6 +4,7 @@ use super::form::{Asked, Form, Question};
 use super::front::{front, number};
 use super::rows::{Best, button, layouts, money, row, table};
 use super::{Leg, Plan, basis, layout, why};
+use crate::app::action::{Action, PlanVerb};
 use crate::app::markup::{Html, html};
 use crate::app::words::{duration, gpus, model_name, whole};
 use crate::planner::search::{Answer, Found, Watched};
@@ -107,7 +108,7 @@ fn body(plan: &Plan, found: &[(&Leg, Answer)], form: &Form, now: &Scenario, unit
         @if plan.basis != basis(now) {
             p class="plan__stale" data-testid="plan-stale" {
                 "This answer is for an earlier scenario. "
-                button type="button" class="link" data-do="plan:search" { "Search again" }
+                button type="button" class="link" data-do=(Action::Plan(PlanVerb::Search)) { "Search again" }
             }
         }
         (overview)

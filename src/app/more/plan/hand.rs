@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::form::Question;
 use super::{Desk, Plan, Role};
+use crate::app::action::PlanVerb;
 use crate::app::more::wire::{Reply, Request};
 use crate::planner::search::{Gathered, Search};
 
@@ -70,9 +71,9 @@ impl Desk {
     }
 
     /// Gives a search that has just begun its role, and asks the helper for its share.
-    pub(super) fn share_out(&mut self, verb: &str, request: &Request, lines: &str) {
+    pub(super) fn share_out(&mut self, helps: bool, request: &Request, lines: &str) {
         let Some(plan) = &mut self.plan else { return };
-        if verb == SHARE {
+        if helps {
             plan.role = Role::Helper;
         } else if self.helped && plan.can_be_shared() {
             plan.role = Role::Shared(request.number, vec![None; plan.legs.len()]);
@@ -85,7 +86,7 @@ impl Desk {
         if let Some(plan) = self.plan.as_mut().filter(|plan| plan.runs()) {
             plan.stopped = true;
             if matches!(plan.role, Role::Shared(..)) {
-                self.letters = vec![Request { text: "stop\n".to_owned(), ..request.clone() }.write()];
+                self.letters = vec![Request { text: format!("{}\n", PlanVerb::Stop.word()), ..request.clone() }.write()];
             }
         }
     }
@@ -109,6 +110,7 @@ impl Plan {
 mod tests {
     use super::super::tests::{LINK, finish, say};
     use super::Desk;
+    use crate::app::action::PlanVerb;
     use crate::app::more::wire::Request;
     use crate::planner::search::Answer;
 

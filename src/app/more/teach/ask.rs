@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 
+use crate::app::action::{Order, StoryStep};
 use crate::app::markup::Html;
 use crate::app::more::plan::form::Form;
 use crate::app::more::wire::MARK;
@@ -68,7 +69,7 @@ impl Asked {
             Ok(kept) => Some(kept),
             Err(KeptError::UnknownVersion(_)) => None,
             Err(KeptError::Malformed) => {
-                orders.0.push(format!("aside {SHEET}{class}"));
+                orders.0.push(Order::Aside(format!("{SHEET}{class}")));
                 orders.problem("Your progress on this worksheet could not be read. It was set aside in this browser's storage; nothing was deleted.");
                 Some(Kept::default())
             }
@@ -112,53 +113,54 @@ impl Asked {
     }
 }
 
-/// What the page is told to do before it shows the answer: one line each, a word and the rest.
+/// Orders to the page, which it carries out before it shows the answer.
 #[derive(Debug, Default)]
-pub(super) struct Orders(Vec<String>);
+pub(super) struct Orders(Vec<Order>);
 
 impl Orders {
     /// Keep a story.
     pub(super) fn store(&mut self, story: &Story) {
-        self.0.push(format!("store {STORY}{} {}", story.id, story.write()));
+        self.0.push(Order::Store(format!("{STORY}{}", story.id), story.write()));
     }
 
     /// Forget a story.
     pub(super) fn forget(&mut self, id: &str) {
-        self.0.push(format!("forget {STORY}{id}"));
+        self.0.push(Order::Forget(format!("{STORY}{id}")));
     }
 
     /// Put a story aside that cannot be read.
     pub(super) fn aside(&mut self, id: &str) {
-        self.0.push(format!("aside {STORY}{id}"));
+        self.0.push(Order::Aside(format!("{STORY}{id}")));
     }
 
     /// Keep the progress on a class's worksheets.
     pub(super) fn progress(&mut self, class: &str, kept: &Kept) {
-        self.0.push(format!("progress {SHEET}{class} {}", kept.write()));
+        self.0.push(Order::Progress(format!("{SHEET}{class}"), kept.write()));
     }
 
     /// Hand a story to the browser's downloads.
     pub(super) fn file(&mut self, story: &Story) {
-        self.0.push(format!("file {} {}", story.id, story.write()));
+        self.0.push(Order::File(story.id.clone(), story.write()));
     }
 
     /// A short message.
     pub(super) fn say(&mut self, text: &str) {
-        self.0.push(format!("say {text}"));
+        self.0.push(Order::Say(text.to_owned()));
     }
 
     /// A problem.
     pub(super) fn problem(&mut self, text: &str) {
-        self.0.push(format!("problem {text}"));
+        self.0.push(Order::Problem(text.to_owned()));
     }
 
-    /// A step of a story to present: link, what to look at, inputs in sight.
-    pub(super) fn step(&mut self, link: &str, look: &str, live: &str) {
-        self.0.push(format!("step {link} {look} {live}"));
+    /// A step of a story to present.
+    pub(super) fn step(&mut self, step: StoryStep) {
+        self.0.push(Order::Step(step));
     }
 
     /// Orders and HTML as they travel.
     pub(super) fn write(&self, html: &Html) -> String {
-        format!("{}{MARK}{}", self.0.join("\n"), html.as_str())
+        let lines: Vec<String> = self.0.iter().map(Order::write).collect();
+        format!("{}{MARK}{}", lines.join("\n"), html.as_str())
     }
 }
