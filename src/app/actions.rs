@@ -250,7 +250,7 @@ pub fn open_dialog(state: State, dialog: Option<Dialog>) {
     match dialog {
         Some(Dialog::Paste) => pasting::begin(state),
         Some(Dialog::Share) => taking::begin(state),
-        _ => {}
+        Some(Dialog::Save) | None => {}
     }
 }
 

@@ -70,11 +70,11 @@ pub struct Answers {
     pub problems: Vec<FieldError>,
     /// The present scenario has no other problem than that a part of the engine which it needs is on its way.
     pub waits: bool,
-    /// What follows from the scenarios compared with.
+    /// The answers to the scenarios compared with.
     pub others: Vec<Other>,
 }
 
-/// What is computed when somebody asks for it first, so that the page starts in small tasks.
+/// Computed when somebody asks for it first, so that the page starts in small tasks.
 #[derive(Clone, Debug, Default)]
 struct Asked {
     timing: OnceLock<Timing>,
@@ -107,7 +107,7 @@ impl Answers {
         *self.asked.inverse.get_or_init(|| inverse(self.lengths()))
     }
 
-    /// What else is asked about serving; `None` when training.
+    /// The other answers about serving; `None` when training.
     pub fn serving(&self) -> Option<&Serving> {
         self.asked.serving.get_or_init(|| serving(&self.job, &self.inverse())).as_ref()
     }
@@ -117,7 +117,7 @@ impl Answers {
         self.waits || self.others.iter().any(|other| other.answer.is_none() && modules::waits(&other.scenario))
     }
 
-    /// Whether half of the memory stays free: no allocator's gaps are as large as all tensors, so none has to be asked.
+    /// True if half of the memory stays free: no allocator's gaps are as large as all tensors, so none has to be asked.
     pub fn leaves_half_free(&self) -> bool {
         self.estimate.total().0.saturating_mul(2) <= self.estimate.capacity.0
     }
@@ -200,7 +200,7 @@ impl Answers {
         Self { standing: Standing::Present, scenario, job, unit, scale, estimate, count, asked, problems, waits, others }
     }
 
-    /// The same answer with its amounts in another unit; reasons carry amounts too.
+    /// This answer with its amounts in another unit; reasons carry amounts, too.
     fn in_unit(self, unit: MemoryUnit) -> Self {
         let count = gpu_count(&self.job, unit);
         let scale = Scale::of(unit, self.estimate.total(), self.estimate.capacity);
@@ -227,7 +227,7 @@ pub struct Other {
 }
 
 impl Other {
-    /// What follows from it.
+    /// The answer to it.
     pub fn of(scenario: &Scenario) -> Self {
         let answer = job_of(scenario).ok().map(|job| {
             let estimate = estimate(&job);
@@ -254,7 +254,7 @@ pub struct Plot {
 /// The best layouts of a scenario at each number of accelerators that its curve shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stairs {
-    /// What was asked about.
+    /// The scenario that was asked about.
     pub scenario: Scenario,
     /// The layouts.
     pub best: Vec<NamedStair>,
@@ -282,10 +282,10 @@ impl Stairs {
     }
 }
 
-/// What the curves are drawn from besides the answer.
+/// The look of the curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Whether the length axis goes by doublings.
+    /// True if the length axis goes by doublings.
     pub log: bool,
     /// Width and height of one curve on the page, CSS pixels.
     pub size: (u16, u16),
@@ -307,7 +307,7 @@ pub struct Plots {
 /// The curves of a scenario compared with.
 #[derive(Clone, Debug)]
 pub struct Compared {
-    /// What it is called.
+    /// Its letter.
     pub letter: &'static str,
     /// Memory by sequence length.
     pub seq: Curve,
@@ -381,7 +381,7 @@ impl Plots {
         (plots, true)
     }
 
-    /// Whether just these are compared with.
+    /// True if just these are compared with.
     fn shows(&self, others: &[Other]) -> bool {
         let shown = self.compared.iter().map(|compared| (compared.letter, &compared.job));
         shown.eq(LETTERS.into_iter().zip(others).filter_map(|(letter, other)| Some((letter, other.job()?))))

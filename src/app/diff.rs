@@ -1,4 +1,4 @@
-//! What changes from one finished HTML to the next, as the few steps that a browser has to take.
+//! The difference between one finished HTML and the next, as the few steps that a browser has to take.
 //!
 //! Both texts are the page's own, so every element is closed and every value stands in double quotes. They are compared here, as text:
 //! the browser then touches only what differs, and keeps focus, scroll and selection everywhere else.
@@ -249,7 +249,7 @@ impl<'a> Diff<'a> {
         }
     }
 
-    /// Whether the child wanted stands further on, so that the one here goes.
+    /// True if the child wanted stands further on, so that the one here goes.
     fn is_gone(&self, have: usize, had: &[usize], next: usize, fresh: usize) -> bool {
         let wanted = identity(self.new.tag(fresh));
         wanted.is_some()
@@ -257,14 +257,14 @@ impl<'a> Diff<'a> {
             && had.iter().skip(next).any(|later| identity(self.old.tag(*later)) == wanted)
     }
 
-    /// Whether a child stays for what is wanted further on: a named one may, a shape does where its kind comes again.
+    /// True if a child stays for what is wanted further on: a named one may, a shape does where its kind comes again.
     fn is_wanted(&self, have: usize, wanted: &[usize]) -> bool {
         let tag = self.old.tag(have);
         let named = identity(tag);
         named.is_some() && (!is_shape(tag) || wanted.iter().any(|later| identity(self.new.tag(*later)) == named))
     }
 
-    /// Whether one can become the other.
+    /// True if one can become the other.
     fn is_same(&self, old: usize, new: usize) -> bool {
         let (old, new) = (self.old.tag(old), self.new.tag(new));
         name(old) == name(new) && identity(old) == identity(new)

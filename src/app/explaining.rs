@@ -1,11 +1,11 @@
-//! Explanations that unfold beside a figure: the button and its place on the page, and what the second program writes there.
+//! Explanations that unfold beside a figure: the button, and the place that the second program writes.
 
 use super::action::Action;
 use super::markup::{Html, html};
 use super::more::slot;
 use super::ui::Opened;
 
-/// What names of open explanations begin with among all that is open.
+/// The beginning of an explanation's name among all that is open.
 pub const WHY: &str = "why/";
 
 /// The button that unfolds the explanation of the figure with that path.

@@ -87,4 +87,4 @@ pub use browser_later::answer_the_page;
 #[cfg(target_arch = "wasm32")]
 pub use browser_worker::{answer_questions, search_layouts, start_here};
 #[cfg(target_arch = "wasm32")]
-pub use page::{App, start_page};
+pub use page::{App, parts_written, start_page};

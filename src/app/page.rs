@@ -1,6 +1,7 @@
 //! How the page starts: it takes over the HTML that stands there already, part by part, and keeps each part up to date.
 
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::browser::Element;
 use leptos::prelude::*;
@@ -122,12 +123,23 @@ fn show(state: State, part: &'static Part) {
     show_then(state, part, |_| {});
 }
 
+/// How often parts were written anew.
+static WRITTEN: AtomicU32 = AtomicU32::new(0);
+
+/// How often parts of the page were written anew: a test holds that a change writes those that show it and no others.
+pub fn parts_written() -> u32 {
+    WRITTEN.load(Ordering::Relaxed)
+}
+
 /// Keeps a part what its function says; calls back after each change of the part.
 fn show_then(state: State, part: &'static Part, changed: fn(&Element)) {
     if part.follows == Follows::Nothing {
         return put(state, part);
     }
-    let html = ArcMemo::new(move |_| written(state, part, &|concern| track(state, part.follows, concern)));
+    let html = ArcMemo::new(move |_| {
+        WRITTEN.fetch_add(1, Ordering::Relaxed);
+        written(state, part, &|concern| track(state, part.follows, concern))
+    });
     browser::show(part.name, html, changed);
 }
 

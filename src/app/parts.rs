@@ -108,7 +108,7 @@ pub struct Now<'a> {
     pub saved: &'a SavedList,
     /// Answers that the workers found.
     pub found: &'a FromWorkers,
-    /// Whether undo and redo have a step.
+    /// True if undo and redo have a step.
     pub steps: (bool, bool),
 }
 
@@ -202,7 +202,7 @@ impl Seen<'_> {
         self.now.found
     }
 
-    /// Whether undo and redo have a step.
+    /// True if undo and redo have a step.
     pub fn steps(&self) -> (bool, bool) {
         (self.reads)(Concern::Steps);
         self.now.steps

@@ -17,7 +17,7 @@ use crate::units::{Bytes, MemoryUnit};
 /// The allocator's answers, in the numbers that are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Whether all steps run to their end.
+    /// True if all steps run to their end.
     pub fits: bool,
     /// The least memory with which they do, in use as the driver counts it.
     pub least: Bytes,

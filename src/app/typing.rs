@@ -1,4 +1,4 @@
-//! What happens in the inputs of the form. Each names its field in `data-field`.
+//! Typing and choosing in the inputs of the form. Each names its field in `data-field`.
 
 use super::actions;
 use super::browser::{self, Event};
@@ -16,7 +16,12 @@ pub fn listen(state: State) {
             show(state, field, Picker::search(field, browser::value_of(event), &state.scenario_now()));
         }
         FieldKind::Choice(_) | FieldKind::Flag => {}
-        _ => typed(state, field, browser::value_of(event)),
+        FieldKind::Integer { .. }
+        | FieldKind::Decimal { .. }
+        | FieldKind::Text { .. }
+        | FieldKind::Words { .. }
+        | FieldKind::Keys { .. }
+        | FieldKind::Layers => typed(state, field, browser::value_of(event)),
     });
     on(state, "change", |state, field, event| match field.kind {
         FieldKind::Choice(_) => {
@@ -25,11 +30,25 @@ pub fn listen(state: State) {
             }
         }
         FieldKind::Flag => state.set(field.id, Value::Flag(browser::is_checked(event))),
-        _ => {}
+        // They are read as they are typed.
+        FieldKind::Model
+        | FieldKind::Accelerator
+        | FieldKind::Integer { .. }
+        | FieldKind::Decimal { .. }
+        | FieldKind::Text { .. }
+        | FieldKind::Words { .. }
+        | FieldKind::Keys { .. }
+        | FieldKind::Layers => {}
     });
     on(state, "keydown", |state, field, event| match field.kind {
         FieldKind::Model | FieldKind::Accelerator => picker_key(state, field, event),
-        _ => step(state, field, event),
+        FieldKind::Choice(_) | FieldKind::Flag => {}
+        FieldKind::Integer { .. }
+        | FieldKind::Decimal { .. }
+        | FieldKind::Text { .. }
+        | FieldKind::Words { .. }
+        | FieldKind::Keys { .. }
+        | FieldKind::Layers => step(state, field, event),
     });
     on(state, "click", |state, field, _| open(state, field));
     on(state, "focusin", |_, field, event| {
@@ -91,7 +110,7 @@ fn typed(state: State, field: &'static Field, text: String) {
 fn step(state: State, field: &'static Field, event: &Event) {
     let key = browser::key_of(event).unwrap_or_default();
     let up = key == "ArrowUp";
-    if !up && key != "ArrowDown" || matches!(field.kind, FieldKind::Choice(_) | FieldKind::Flag) {
+    if !up && key != "ArrowDown" {
         return;
     }
     event.prevent_default();

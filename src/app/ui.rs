@@ -158,7 +158,7 @@ pub struct Dialogs {
     pub dialog: Option<Dialog>,
     /// The outcome of the text in the paste dialog.
     pub pasted: Pasted,
-    /// Whether the link was copied, once that was tried.
+    /// True if the link was copied, once that was tried.
     pub copied: Option<bool>,
 }
 
@@ -256,7 +256,7 @@ pub struct Ui {
     pub saved: SavedList,
     /// Answers that the workers found.
     pub found: FromWorkers,
-    /// Whether undo and redo have a step.
+    /// True if undo and redo have a step.
     pub steps: (bool, bool),
 }
 

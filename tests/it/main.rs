@@ -102,6 +102,7 @@ mod scenario {
 
 /// The page's and the worker's answers, as far as they need no browser.
 mod page {
+    mod actions;
     mod more;
     mod names;
     mod net;

@@ -35,7 +35,7 @@ pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved,
 use super::history::Snapshot;
 use crate::scenario::codec::{encode_all, with_page_parts};
 
-/// What the leaf of the page holds between two events: handles of the browser, and what it wrote last. They belong to the one thread
+/// The state of the page's leaf between two events: handles of the browser, and the link that it wrote last. They belong to the one thread
 /// that has a document and may not leave it, so that no signal can hold them.
 struct Leaf {
     /// The link in the address bar.
@@ -98,7 +98,7 @@ pub fn root() -> Option<HtmlElement> {
     root?.dyn_into().ok()
 }
 
-/// Whether the page stands inside another one; guard.js says so before the first picture.
+/// True if the page stands inside another one; guard.js says so before the first picture.
 pub fn is_embedded() -> bool {
     document().document_element().is_some_and(|root| root.has_attribute("data-embed"))
 }
@@ -284,7 +284,7 @@ pub fn select(id: &str) {
     }
 }
 
-/// What stands in the text area with that id.
+/// The text of the text area with that id.
 pub fn text_in(id: &str) -> String {
     area(id).map(|area| area.value()).unwrap_or_default()
 }
@@ -332,12 +332,12 @@ fn property(event: &Event, name: &str) -> JsValue {
     js_sys::Reflect::get(&target, &JsValue::from_str(name)).unwrap_or_default()
 }
 
-/// What stands in the input that an event is about.
+/// The text of the input that an event is about.
 pub fn value_of(event: &Event) -> String {
     property(event, "value").as_string().unwrap_or_default()
 }
 
-/// Whether the box that an event is about is ticked.
+/// True if the box that an event is about is ticked.
 pub fn is_checked(event: &Event) -> bool {
     property(event, "checked").is_truthy()
 }
@@ -349,13 +349,13 @@ pub fn select_all(event: &Event) {
     }
 }
 
-/// What stands in the input with that id.
+/// The text of the input with that id.
 pub fn value_in(id: &str) -> String {
     let input = document().get_element_by_id(id).and_then(|element| element.dyn_into::<web_sys::HtmlInputElement>().ok());
     input.map(|input| input.value()).unwrap_or_default()
 }
 
-/// What stands in the inputs inside the element with that id: a line `name=value` for each, of boxes for the ticked ones.
+/// The values of the inputs inside the element with that id: a line `name=value` for each, of boxes for the ticked ones.
 pub fn typed_in(id: &str) -> String {
     let Ok(inputs) = document().query_selector_all(&format!("#{id} [name]")) else { return String::new() };
     let mut lines = String::new();
@@ -372,7 +372,7 @@ pub fn typed_in(id: &str) -> String {
     lines
 }
 
-/// Whether the `details` that an event is about is open.
+/// True if the `details` that an event is about is open.
 pub fn is_unfolded(event: &Event) -> bool {
     of_target(event, "open").is_some()
 }
@@ -384,7 +384,7 @@ pub fn pointer_share(element: &Element, event: &Event) -> Option<f64> {
     (area.width() > 0.0).then(|| (f64::from(event.client_x()) - area.left()) / area.width())
 }
 
-/// Whether the pointer was pressed on this element and not released since.
+/// True if the pointer was pressed on this element and not released since.
 pub fn is_captured(element: &Element, event: &Event) -> bool {
     event.dyn_ref::<web_sys::PointerEvent>().is_some_and(|event| element.has_pointer_capture(event.pointer_id()))
 }
@@ -443,7 +443,7 @@ fn chosen(event: &web_sys::Event, most: f64) -> Option<Result<(web_sys::HtmlInpu
     Some(if file.size() > most * 1.0e6 { Err(too_large()) } else { Ok((input, file)) })
 }
 
-/// Whether the file chosen in an input is a pickle, by its name.
+/// True if the file chosen in an input is a pickle, by its name.
 pub fn is_pickle(event: &web_sys::Event) -> bool {
     let name = chosen(event, f64::INFINITY).and_then(Result::ok).map(|(_, file)| file.name().to_ascii_lowercase());
     name.is_some_and(|name| [".pickle", ".pkl"].iter().any(|ending| name.ends_with(ending)))

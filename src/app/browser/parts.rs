@@ -243,7 +243,7 @@ fn after_first(track: impl Fn() + 'static, run: impl Fn() + 'static) {
     }));
 }
 
-/// What is done once changes have rested: one timer for all, which a further change does not replace but finds running, because starting
+/// Actions for when changes have rested: one timer for all, which a further change does not replace but finds running, because starting
 /// timers would take longer than most of what follows a change.
 struct Rest {
     ms: u32,
@@ -253,7 +253,7 @@ struct Rest {
     actions: RefCell<Vec<Rc<dyn Fn()>>>,
 }
 
-/// What rests, and whether a picture is on its way.
+/// The three rests of the page, and whether a picture is on its way.
 pub(super) struct Rests {
     far: Rest,
     link: Rest,

@@ -1,4 +1,5 @@
-//! What of the page is in sight, and what stands below the window: it is laid out right after the picture of a change instead of before it.
+//! The part of the page in sight, and the part below the window, which is laid out right after the picture of a change instead of before
+//! it.
 //!
 //! The browser leaves out on its own what is further away than a window and a half; what begins just below the window would take a sixth
 //! of the time until the answer can be seen. Its words are written with all others. Only what is *below* waits, because nothing in sight
@@ -15,7 +16,7 @@ use super::{LEAF, after, document, focus, on, window};
 /// The attribute of a place whose parts wait; `fields.css` says how.
 const WAITS: &str = "data-waits";
 
-/// What waits below the window, and the landing that is under way.
+/// The place that waits below the window, and the landing that is under way.
 pub(super) struct Sight {
     /// The place of all that follows the answer and the form, while it stands below the window.
     below: RefCell<Option<Element>>,
@@ -39,7 +40,7 @@ fn with<T>(act: impl FnOnce(&Sight) -> T) -> T {
 const LOOK_MS: u32 = 100;
 const LOOKS: u32 = 60;
 
-/// Whether any of the element with that id is in the window.
+/// True if any of the element with that id is in the window.
 pub fn is_in_sight(id: &str) -> bool {
     let Some(place) = document().get_element_by_id(id).map(|element| element.get_bounding_client_rect()) else { return false };
     let height = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0);
@@ -79,7 +80,7 @@ pub fn keep_below() {
     });
 }
 
-/// What stands below the window waits from now on.
+/// The part below the window waits from now on.
 pub fn wait() {
     let Some(below) = with(|sight| sight.below.borrow().clone()) else { return };
     if !below.contains(document().active_element().as_deref()) && below.set_attribute(WAITS, "").is_ok() {

@@ -98,12 +98,12 @@ pub fn unfold_for(keys: &str) {
     }
 }
 
-/// Whether a key was pressed together with Ctrl, Alt or Cmd.
+/// True if a key was pressed together with Ctrl, Alt or Cmd.
 pub fn has_modifier(event: &Event) -> bool {
     event.dyn_ref::<KeyboardEvent>().is_some_and(|event| event.ctrl_key() || event.alt_key() || event.meta_key())
 }
 
-/// Whether an event is about an element of that kind, or one inside it.
+/// True if an event is about an element of that kind, or one inside it.
 pub fn targets(event: &Event, selector: &str) -> bool {
     around(event, selector).is_some()
 }

@@ -91,7 +91,7 @@ fn listed(groups: &'static [Group], folded: bool, scenario: &Scenario) -> impl I
         .filter(move |field| groups.contains(&field.group) && is_folded(field) == folded && !ELSEWHERE.contains(&field.id))
 }
 
-/// Whether a field is folded away: the table says so, or few people change it often.
+/// True if a field is folded away: the table says so, or few people change it often.
 fn is_folded(field: &Field) -> bool {
     field.folded || field.group == Group::Cost || matches!(field.id, FieldId::Attention | FieldId::PipelineParallel)
 }
@@ -205,7 +205,7 @@ fn summary(scenario: &Scenario, groups: &'static [Group]) -> String {
     parts.join(", ")
 }
 
-/// Whether it asks for something that need not be said, and nothing was.
+/// True if it asks for something that need not be said, and nothing was.
 fn is_unasked(scenario: &Scenario, field: &Field) -> bool {
     matches!(field.group, Group::Run | Group::Reserve) && scenario.get(field.id) == Value::Empty
 }

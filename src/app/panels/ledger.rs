@@ -17,7 +17,7 @@ const SWATCHES: [&str; 7] = ["row-p", "row-g", "row-o", "row-a", "row-k", "row-t
 struct Row<'a> {
     class: &'static str,
     path: &'a str,
-    /// Whether something is behind it, and whether that is shown.
+    /// True if something is behind it, and whether that is shown.
     open: Option<bool>,
     swatch: Html,
     label: &'a str,

@@ -198,7 +198,7 @@ fn leg(found: &(&Leg, Answer), plan: &Plan, form: &Form, now: &Scenario, unit: M
 
 // ---- the best ----
 
-/// Whether days and price stay within what was asked for.
+/// True if days and price stay within what was asked for.
 pub fn within(found: &Found, asked: &Asked) -> bool {
     let holds = |most: Option<f64>, value: Option<f64>| most.is_none_or(|most| value.is_some_and(|value| value <= most));
     holds(asked.days, found.days) && holds(asked.price, found.cost)
@@ -228,7 +228,7 @@ fn best<'a>(answer: &'a Answer, asked: &Asked) -> Vec<Best<'a>> {
     all
 }
 
-/// Whether the bounds can be met, and by what.
+/// True if the bounds can be met, and by what.
 fn bounds(answer: &Answer, asked: &Asked) -> Option<String> {
     let wanted: Vec<String> = [
         asked.days.map(|days| format!("{} days", number(days))),

@@ -43,7 +43,7 @@ impl Desk {
         }
     }
 
-    /// Whether it goes through a share for another worker, which alone is told what is found.
+    /// True if it goes through a share for another worker, which alone is told what is found.
     pub fn is_helper(&self) -> bool {
         self.plan.as_ref().is_some_and(|plan| plan.role == Role::Helper)
     }
@@ -53,7 +53,7 @@ impl Desk {
         std::mem::take(&mut self.letters)
     }
 
-    /// Whether it can only go on once the helper has told what it found.
+    /// True if it can only go on once the helper has told what it found.
     pub fn waits(&self) -> bool {
         self.plan.as_ref().is_some_and(Plan::waits)
     }
@@ -93,13 +93,13 @@ impl Desk {
 }
 
 impl Plan {
-    /// Whether a share of it is known without the other: not where the search ends with what fits first.
+    /// True if a share of it is known without the other: not where the search ends with what fits first.
     fn can_be_shared(&self) -> bool {
         let family = matches!(self.asked.question, Question::Family(_));
         !family && self.legs.iter().all(|leg| !self.asked.space(&leg.job).ends_with_first)
     }
 
-    /// Whether its own share of a leg is done and the helper's has not come.
+    /// True if its own share of a leg is done and the helper's has not come.
     pub(super) fn waits(&self) -> bool {
         let Role::Shared(_, theirs) = &self.role else { return false };
         self.search.as_ref().is_some_and(Search::is_finished) && theirs.get(self.at).is_some_and(Option::is_none)

@@ -47,7 +47,7 @@ pub struct Desk {
     /// Why the last question cannot be searched for.
     refused: Option<String>,
     plan: Option<Plan>,
-    /// Whether another worker helps.
+    /// True if another worker helps.
     helped: bool,
     /// What the helper is to be told, or what a helper tells.
     letters: Vec<String>,
@@ -140,7 +140,7 @@ impl Desk {
         })
     }
 
-    /// Whether there is something to go on with.
+    /// True if there is something to go on with.
     pub fn is_running(&self) -> bool {
         self.plan.as_ref().is_some_and(Plan::runs)
     }

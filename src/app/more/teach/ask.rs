@@ -1,4 +1,4 @@
-//! What the page asks, and what it is told to do.
+//! Questions of the page about stories, and the orders to it.
 
 use std::cell::OnceCell;
 
@@ -11,20 +11,20 @@ use crate::lessons::story::{Story, plain};
 use crate::lessons::worksheet::{Kept, KeptError};
 use crate::scenario::codec::decode;
 
-/// What stands before the name of each kind of record that the browser keeps.
+/// The beginnings of the names of records that the browser keeps, by kind.
 const STORY: &str = "story:";
 const SHEET: &str = "sheet:";
 
 /// A question about teaching.
 #[derive(Default)]
 pub struct Asked {
-    /// What was done, e.g. `record:own-1`.
+    /// The verb as it travels, such as `record:own-1`.
     pub verb: String,
     /// The address of the page, without a fragment.
     pub address: String,
     /// The link of the present scenario.
     pub fragment: String,
-    /// What stands in the panel's inputs.
+    /// The values of the panel's inputs.
     pub form: Form,
     /// The lecturer's own stories as they are stored: id and file.
     pub stored: Vec<(String, String)>,

@@ -98,7 +98,7 @@ pub(super) fn feedback(checked: &Result<crate::lessons::answer::Feedback, String
     }
 }
 
-/// Whether an answer to a step's question is right, [`MARK`], and what is said about it.
+/// True if an answer to a step's question is right, [`MARK`], and what is said about it.
 pub(super) fn of_step(asked: &Asked) -> String {
     let scenario = decode(&asked.fragment).scenario;
     let tolerance = asked.form.text("tolerance").parse().unwrap_or(TOLERANCE);

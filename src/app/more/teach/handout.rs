@@ -66,7 +66,7 @@ struct Sheet {
     text: Option<String>,
     /// The figure: what it is, and its value.
     figure: Option<(String, String)>,
-    /// Whether something waits for the sheet with answers.
+    /// True if something waits for the sheet with answers.
     waits: bool,
 }
 

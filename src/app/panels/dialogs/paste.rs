@@ -16,7 +16,7 @@ pub struct Pasted {
     pub outcome: Html,
     /// The scenario with the model in the text.
     pub found: Option<Found>,
-    /// Whether a kind that is not known is to be counted as a generic decoder.
+    /// True if a kind that is not known is to be counted as a generic decoder.
     pub as_generic: bool,
 }
 
