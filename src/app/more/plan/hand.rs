@@ -110,7 +110,6 @@ impl Plan {
 mod tests {
     use super::super::tests::{LINK, finish, say};
     use super::Desk;
-    use crate::app::action::PlanVerb;
     use crate::app::more::wire::Request;
     use crate::planner::search::Answer;
 
