@@ -17,7 +17,7 @@ fn memory_is_exact_beyond_32_bits() {
 }
 
 mod page {
-    use headroom::app::App;
+    use headroom::app::{App, parts_written};
     use headroom::scenario::codec::Decoded;
     use leptos::prelude::*;
     use wasm_bindgen::JsCast as _;
@@ -34,8 +34,12 @@ mod page {
     }
 
     async fn timer() {
+        wait(0).await;
+    }
+
+    async fn wait(ms: i32) {
         let later = js_sys::Promise::new(&mut |done, _| {
-            window().set_timeout_with_callback(&done).expect("a timer");
+            window().set_timeout_with_callback_and_timeout_and_arguments_0(&done, ms).expect("a timer");
         });
         wasm_bindgen_futures::JsFuture::from(later).await.expect("time passes");
     }
@@ -67,5 +71,39 @@ mod page {
         assert!(text("[data-testid=verdict]").contains("Last valid answer"), "{}", text("[data-testid=verdict]"));
         type_into("#f-s", "8192").await;
         assert_eq!(text("[data-testid=verdict]"), before);
+        a_pointer_on_a_curve_writes_one_part().await;
+        one_more_letter_of_nonsense_writes_one_part().await;
+    }
+
+    /// Counts the parts that are written while something happens, once the page has come to rest.
+    async fn written_by(happens: &str) -> u32 {
+        wait(500).await;
+        let before = parts_written();
+        js_sys::eval(happens).expect("it happens");
+        wait(500).await;
+        parts_written() - before
+    }
+
+    async fn a_pointer_on_a_curve_writes_one_part() {
+        let at = |share: f64| {
+            format!(
+                "{{ const plot = document.getElementById('plot-seq'), area = plot.getBoundingClientRect();
+                plot.dispatchEvent(new PointerEvent('pointermove', {{ bubbles: true, clientX: area.left + {share} * area.width }})); }}"
+            )
+        };
+        assert_eq!(written_by(&at(0.3)).await, 1);
+        assert_eq!(written_by(&at(0.7)).await, 1);
+    }
+
+    async fn one_more_letter_of_nonsense_writes_one_part() {
+        let typed = |text: &str| {
+            format!(
+                "{{ const input = document.getElementById('f-s'); input.value = '{text}';
+                input.dispatchEvent(new Event('input', {{ bubbles: true }})); }}"
+            )
+        };
+        // The first letter makes the answer an earlier one, which most parts say.
+        assert!(written_by(&typed("x")).await > 1);
+        assert_eq!(written_by(&typed("xy")).await, 1);
     }
 }

@@ -1,65 +1,67 @@
-//! What happens on a click, a choice or a key: the page's parts name it in attributes, and here it is done.
+//! Clicks, choices and keys: the page's parts name an [`Action`] in their attributes, and here it is done.
 //!
-//! `data-do` on a click, `data-change` on an input whose value is settled, `data-submit` on a form, `data-toggle` on what unfolds.
+//! `data-do` on a click, `data-change` on an input whose value is settled, `data-teach` and `data-plan` on forms and inputs of those
+//! panels, `data-submit` on the form that saves, `data-toggle` on a fold.
 
 use leptos::prelude::*;
 
+use super::action::{Action, PlanVerb, SavedVerb, Sent, Settled, TeachVerb};
 use super::browser::{self, Event};
 use super::browser_why;
 use super::explaining::WHY;
 use super::panels::controls;
-use super::panels::curves::axis;
 use super::panels::dialogs::of_name;
 use super::panels::fixes::apply;
-use super::panels::planner::PLACE;
+use super::panels::places::PLANNER;
 use super::panels::teach;
 use super::shelf::Shelf;
-use super::state::{Dialog, State};
+use super::state::{Change, Dialog, State};
 use super::{browser_later, following, hearing, page, pasting, planning, presenting, taking, teaching};
-use crate::scenario::{Field, FieldId, field_of_key, parse};
+use crate::scenario::{FieldId, parse};
 
 /// Listens to the whole page.
 pub fn listen(state: State) {
     browser::on("click", move |event| {
-        if let Some(action) = browser::named(event, "data-do") {
-            act(state, &action, event);
-        } else if browser::within(event, "data-again").is_some() {
-            match state.page_now().dialog {
-                Some(Dialog::Paste) => pasting::again(state),
-                Some(Dialog::Share) => taking::begin(state),
-                _ if is_planner(event) => planning::say(state, "show"),
-                _ => teach_again(state, event),
+        if let Some(said) = browser::named(event, "data-do") {
+            match Action::read(&said) {
+                Some(action) => act(state, action, event),
+                None => not_understood(state),
             }
+        } else if browser::within(event, "data-again").is_some() {
+            try_again(state, event);
         }
     });
     browser::on("change", move |event| {
-        if let Some(action) = browser::of_target(event, "data-change") {
-            changed(state, &action, event);
+        if let Some(said) = browser::of_target(event, "data-change") {
+            match Settled::read(&said) {
+                Some(settled) => change(state, settled, event),
+                None => not_understood(state),
+            }
         }
     });
     browser::on("input", move |event| {
         if browser::of_target(event, "data-testid").as_deref() == Some("paste-text") {
             pasting::typed(state);
-        } else if let Some(verb) = browser::of_target(event, "data-plan") {
-            planning::say(state, &verb);
+        } else if let Some(said) = browser::of_target(event, "data-plan") {
+            plan(state, &said);
         }
     });
     browser::on("submit", move |event| {
         event.prevent_default();
         if browser::of_target(event, "data-submit").is_some() {
             save(state);
-        } else if let Some(verb) = browser::of_target(event, "data-teach") {
-            taught(state, &verb);
-        } else if let Some(verb) = browser::of_target(event, "data-plan") {
-            planning::say(state, &verb);
+        } else if let Some(said) = browser::of_target(event, "data-teach") {
+            sent(state, &said);
+        } else if let Some(said) = browser::of_target(event, "data-plan") {
+            plan(state, &said);
         }
     });
     browser::on("toggle", move |event| {
         if let Some(name) = browser::of_target(event, "data-toggle") {
             let open = browser::is_unfolded(event);
-            state.page(|ui| ui.unfolded(&name, open));
-            if open && name == PLACE {
-                planning::say(state, "show");
+            state.opened.change(|opened| opened.unfolded(&name, open));
+            if open && name == PLANNER {
+                planning::say(state, PlanVerb::Show);
             } else if open && name == teach::PLACE {
                 teaching::begin(state);
             }
@@ -67,125 +69,140 @@ pub fn listen(state: State) {
     });
     browser::on("close", move |event| {
         let closed = browser::of_target(event, "data-key").and_then(|key| of_name(key.strip_prefix("dialog-")?));
-        if closed.is_some() && closed == state.page_now().dialog {
+        if closed.is_some() && closed == state.dialog_now() {
             state.show_dialog(None);
         }
     });
     browser::on("keydown", move |event| {
-        let renames = || browser::of_target(event, "data-change").is_some_and(|action| action.starts_with("rename:"));
+        let settled = || browser::of_target(event, "data-change").and_then(|said| Settled::read(&said));
+        let renames = || matches!(settled(), Some(Settled::Rename(_)));
         if browser::key_of(event).as_deref() == Some("Escape") && renames() {
             end_renaming(state);
         }
     });
 }
 
-/// Whether an event is inside the planner's fold.
-fn is_planner(event: &Event) -> bool {
-    browser::named(event, "data-toggle").as_deref() == Some(PLACE)
+/// Says that markup asks for something that this program does not know: its two halves are of different builds.
+pub fn not_understood(state: State) {
+    state.tell("Parts of this page are of different versions. Reload the page.".to_owned(), true);
 }
 
-fn act(state: State, action: &str, event: &Event) {
-    let (name, about) = action.split_once(':').unwrap_or((action, ""));
-    match name {
-        "skip" => {
+fn act(state: State, action: Action, event: &Event) {
+    match action {
+        Action::Skip => {
             // The fragment is the scenario's: the jump must not write another one.
             event.prevent_default();
             browser::focus("answer");
         }
-        "theme" => browser::switch_theme(),
-        "undo" => state.undo(),
-        "redo" => state.redo(),
-        "dialog" => open_dialog(state, of_name(about)),
-        "close" => state.show_dialog(None),
-        "open" => {
-            state.page(|ui| ui.toggle(about));
-            if about.starts_with(WHY) {
-                browser_why::follow(state);
-            }
-        }
-        "set" => set(state, about),
-        "clear" => with_field(about, |field| state.edit(None, |scenario| scenario.clear(field.id))),
-        "repair" => with_field(about, |field| repair(state, field.id)),
-        "red" => go_to_red(state, about),
-        "fix" => fix(state, about),
-        "users" => use_users(state),
-        "axis" => state.page(|ui| ui.axis = axis(about)),
-        "log" => state.page(|ui| ui.log_axis = about == "true"),
-        "notice" => state.page(|ui| ui.notices.retain(|notice| notice.id.to_string() != about)),
-        "hear" => hearing::hear(state, axis(about)),
-        "pin" => state.compare_with(state.scenario_now()),
-        "unpin" => state.let_go(about.parse().ok()),
-        "swap" => state.swap(about.parse().unwrap_or(0)),
-        "copy" => copy(state, about),
-        "take-along" => taking::take(state, about),
-        "print" => print(state),
-        "fits" => planning::list_what_fits(state, about),
-        "paste-use" => pasting::take(state),
-        "paste-generic" => pasting::as_generic(state),
-        "plan" => planning::say(state, about),
-        "take" => planning::take(state, about, event),
-        "beside" => compare_with(state, about),
-        "teach" if about.is_empty() => teaching::open(state),
-        "teach" => teaching::say(state, about),
-        "teach-print" => teaching::print_sheet(),
-        "present" => presenting::begin(state, about, true),
-        "step" => presenting::act(state, about),
-        _ => act_on_shelf(state, name, about),
+        Action::SwitchTheme => browser::switch_theme(),
+        Action::Undo => state.undo(),
+        Action::Redo => state.redo(),
+        Action::OpenDialog(dialog) => open_dialog(state, Some(dialog)),
+        Action::CloseDialog => state.show_dialog(None),
+        Action::Toggle(name) => toggle(state, &name),
+        Action::Set(id, word) => set(state, id, &word),
+        Action::Clear(id) => state.edit(None, |scenario| scenario.clear(id)),
+        Action::Repair(id) => repair(state, id),
+        Action::GoToRed(id) => go_to_red(state, id),
+        Action::Fix(number) => fix(state, number),
+        Action::UseUsers => use_users(state),
+        Action::ShowCurve(axis) => state.look.change(|look| look.axis = axis),
+        Action::LogAxis(log) => state.look.change(|look| look.log_axis = log),
+        Action::CloseNotice(id) => state.messages.change(|messages| messages.notices.retain(|notice| notice.id != id)),
+        Action::Hear(axis) => hearing::hear(state, axis),
+        Action::Pin => state.compare_with(state.scenario_now()),
+        Action::Unpin(at) => state.let_go(at),
+        Action::Swap(at) => state.swap(at),
+        Action::Copy(id) => copy(state, id),
+        Action::TakeAlong(form) => taking::take(state, &form),
+        Action::Print => print(state),
+        Action::ListFits(list) => planning::list_what_fits(state, &list),
+        Action::UsePasted => pasting::take(state),
+        Action::CountAsGeneric => pasting::as_generic(state),
+        Action::Plan(verb) => planning::say(state, verb),
+        Action::Take(link) => planning::take(state, &link, event),
+        Action::Beside(link) => compare_with(state, &link),
+        Action::OpenTeach => teaching::open(state),
+        Action::Teach(verb) => teaching::say(state, &verb),
+        Action::PrintHandout => teaching::print_sheet(),
+        Action::Present(story, step) => presenting::begin(state, &story, step, true),
+        Action::Stage(verb) => presenting::act(state, verb),
+        Action::ExportSaved => Shelf(state).export(),
+        Action::BringBack => bring_back(state),
+        Action::Saved(verb, id) => act_on_saved(state, verb, &id),
+    }
+}
+
+/// Opens or closes; an explanation that opens is asked for.
+fn toggle(state: State, name: &str) {
+    state.opened.change(|opened| opened.toggle(name));
+    if name.starts_with(WHY) {
+        browser_why::follow(state);
     }
 }
 
 /// A form of the panel of stories, or a question of one, was sent.
-fn taught(state: State, verb: &str) {
-    match verb.strip_prefix("step:") {
-        Some(verb) => presenting::act(state, verb),
-        None => teaching::say(state, verb),
+fn sent(state: State, said: &str) {
+    match Sent::read(said) {
+        Some(Sent::Stage(verb)) => presenting::act(state, verb),
+        Some(Sent::Teach(verb)) => teaching::say(state, &verb),
+        None => not_understood(state),
     }
 }
 
-fn teach_again(state: State, event: &Event) {
-    if browser::named(event, "data-toggle").as_deref() == Some(teach::PLACE) {
-        teaching::say(state, "show");
+/// An input of the planner was changed, or its form sent.
+fn plan(state: State, said: &str) {
+    match PlanVerb::read(said) {
+        Some(verb) => planning::say(state, verb),
+        None => not_understood(state),
     }
 }
 
-fn with_field(key: &str, action: impl FnOnce(&'static Field)) {
-    if let Some(field) = field_of_key(key) {
-        action(field);
+/// Tries once more what was out of reach.
+fn try_again(state: State, event: &Event) {
+    let fold = browser::named(event, "data-toggle");
+    match (state.dialog_now(), fold.as_deref()) {
+        (Some(Dialog::Paste), _) => pasting::again(state),
+        (Some(Dialog::Share), _) => taking::begin(state),
+        (_, Some(PLANNER)) => planning::say(state, PlanVerb::Show),
+        (_, Some(teach::PLACE)) => teaching::say(state, &TeachVerb::Show),
+        // Every other panel listens to its own button.
+        (Some(Dialog::Save) | None, _) => {}
     }
 }
 
-/// Sets a field by its key and the word of its choice, `u:gib`.
-fn set(state: State, about: &str) {
-    let Some((key, word)) = about.split_once(':') else { return };
-    with_field(key, |field| {
-        if let Ok(value) = parse(field.id, word) {
-            state.set(field.id, value);
-        }
-    });
+/// Sets a field to the choice of that word.
+fn set(state: State, id: FieldId, word: &str) {
+    match parse(id, word) {
+        Ok(value) => state.set(id, value),
+        Err(_) => not_understood(state),
+    }
 }
 
 /// Takes the way out that a field's error offers.
 fn repair(state: State, id: FieldId) {
-    let value = match state.page_now().unread_of(id) {
-        Some(_) => Some(state.scenario_now().get(id)),
-        None => state.answers.with_untracked(|answers| {
+    let unread = state.drafts.with_untracked(|drafts| drafts.unread_of(id).is_some());
+    let value = if unread {
+        Some(state.scenario_now().get(id))
+    } else {
+        state.answers.with_untracked(|answers| {
             let problem = answers.problems.iter().find(|problem| problem.field == id)?;
             problem.way_out.as_ref().map(|(_, value)| value.clone())
-        }),
+        })
     };
-    state.page(|ui| ui.forget(id));
+    state.drafts.change(|drafts| drafts.forget(id));
     if let Some(value) = value {
         state.set(id, value);
     }
 }
 
 /// Goes to a field that needs a look, the first one where none is named. A fold that the reader closed over it opens.
-fn go_to_red(state: State, key: &str) {
+fn go_to_red(state: State, named: Option<FieldId>) {
     let first = || {
-        let unread = state.page_now().unread.first().map(|unread| unread.field);
+        let unread = state.drafts.with_untracked(|drafts| drafts.unread.first().map(|unread| unread.field));
         unread.or_else(|| state.answers.with_untracked(|answers| answers.problems.first().map(|problem| problem.field)))
     };
-    if let Some(id) = field_of_key(key).map(|field| field.id).or_else(first) {
+    if let Some(id) = named.or_else(first) {
         go_to_field(state, id);
     }
 }
@@ -196,7 +213,7 @@ pub fn go_to_field(state: State, id: FieldId) {
     const FOLD_IS_WRITTEN_MS: u32 = 100;
     let fold = controls::fold_of(id);
     if let Some(fold) = &fold {
-        state.page(|ui| ui.unfolded(fold, true));
+        state.opened.change(|opened| opened.unfolded(fold, true));
     }
     let wait = if fold.is_some() { FOLD_IS_WRITTEN_MS } else { 0 };
     browser::after(wait, move || {
@@ -206,8 +223,9 @@ pub fn go_to_field(state: State, id: FieldId) {
     });
 }
 
-fn fix(state: State, index: &str) {
-    let fix = state.answers.with_untracked(|answers| answers.fixes().get(index.parse::<usize>().ok()?).cloned());
+/// Makes a change that would help.
+fn fix(state: State, number: usize) {
+    let fix = state.answers.with_untracked(|answers| answers.fixes().get(number).cloned());
     if let Some(fix) = fix {
         state.edit(None, |scenario| apply(scenario, &fix));
     }
@@ -225,22 +243,21 @@ fn use_users(state: State) {
 
 /// Opens a dialog, or closes the one that is open.
 pub fn open_dialog(state: State, dialog: Option<Dialog>) {
-    state.page(|ui| {
-        ui.dialog = dialog;
-        ui.copied = None;
+    state.dialogs.change(|dialogs| {
+        dialogs.dialog = dialog;
+        dialogs.copied = None;
     });
     match dialog {
         Some(Dialog::Paste) => pasting::begin(state),
         Some(Dialog::Share) => taking::begin(state),
-        _ => {}
+        Some(Dialog::Save) | None => {}
     }
 }
 
 /// Copies what stands in the text area with that id.
-fn copy(state: State, id: &str) {
-    let id = id.to_owned();
+fn copy(state: State, id: String) {
     browser::copy(&browser::text_in(&id), move |done| {
-        state.page(|ui| ui.copied = Some(done));
+        state.dialogs.change(|dialogs| dialogs.copied = Some(done));
         if !done {
             browser::select(&id);
         }
@@ -263,31 +280,28 @@ fn save(state: State) {
 
 // ---- saved scenarios ----
 
-fn act_on_shelf(state: State, name: &str, id: &str) {
+/// The scenario that was deleted last comes back.
+fn bring_back(state: State) {
+    let mut back = None;
+    state.messages.change(|messages| back = messages.toast.take().and_then(|toast| toast.back));
+    if let Some(record) = back {
+        Shelf(state).keep(&record, "Brought back");
+    }
+}
+
+fn act_on_saved(state: State, verb: SavedVerb, id: &str) {
     let shelf = Shelf(state);
-    match name {
-        "export" => shelf.export(),
-        "bring-back" => {
-            let back = state.page_now().toast.and_then(|toast| toast.back);
-            state.page(|ui| ui.toast = None);
-            if let Some(record) = back {
-                shelf.keep(&record, "Brought back");
-            }
-        }
-        "saved-rename" => {
-            state.page(|ui| ui.renaming = Some(id.to_owned()));
+    // Another tab may have removed it.
+    let Some(record) = shelf.record(id) else { return };
+    match verb {
+        SavedVerb::Open => shelf.open(&record),
+        SavedVerb::Compare => compare_with(state, &record.link),
+        SavedVerb::Rename => {
+            state.saved.change(|list| list.renaming = Some(id.to_owned()));
             focus_soon(format!("name-{id}"));
         }
-        _ => {
-            let Some(record) = shelf.record(id) else { return };
-            match name {
-                "saved-open" => shelf.open(&record),
-                "saved-compare" => compare_with(state, &record.link),
-                "saved-duplicate" => shelf.duplicate(&record),
-                "saved-delete" => shelf.delete(record),
-                _ => {}
-            }
-        }
+        SavedVerb::Duplicate => shelf.duplicate(&record),
+        SavedVerb::Delete => shelf.delete(record),
     }
 }
 
@@ -297,33 +311,38 @@ fn focus_soon(id: String) {
 
 /// The focus goes back to the button.
 fn end_renaming(state: State) {
-    if let Some(id) = state.page_now().renaming {
-        state.page(|ui| ui.renaming = None);
+    if let Some(id) = state.renaming() {
+        state.saved.change(|list| list.renaming = None);
         focus_soon(format!("rename-{id}"));
     }
 }
 
-fn changed(state: State, action: &str, event: &Event) {
-    match action.split_once(':').unwrap_or((action, "")) {
-        ("import", _) => browser::read_file(event, move |text| Shelf(state).import(text)),
-        ("teach-file", _) => browser::read_file(event, move |text| teaching::add_file(state, text)),
-        ("paste-file", _) if browser::is_pickle(event) => {
+fn change(state: State, settled: Settled, event: &Event) {
+    match settled {
+        Settled::ImportSaved => browser::read_file(event, move |text| Shelf(state).import(text)),
+        Settled::TeachFile => browser::read_file(event, move |text| teaching::add_file(state, text)),
+        Settled::PasteFile if browser::is_pickle(event) => {
             browser::read_bytes(event, move |bytes| pasting::from_snapshot(state, bytes));
         }
-        ("paste-file", _) if browser::are_of_a_model(event) => {
+        Settled::PasteFile if browser::are_of_a_model(event) => {
             browser::read_beginnings(event, move |files| pasting::from_files(state, files));
         }
-        ("paste-file", _) => browser::read_file(event, move |text| pasting::from_file(state, text)),
-        // Given up with Escape: the browser reports the change all the same, when the input goes.
-        ("rename", id) if state.page_now().renaming.as_deref() == Some(id) => {
-            let name = browser::value_in(&format!("name-{id}"));
-            end_renaming(state);
-            let same = Shelf(state).record(id).is_none_or(|record| record.name == name);
-            if !same && !name.trim().is_empty() {
-                Shelf(state).rename(id, &name);
-            }
-        }
-        _ => {}
+        Settled::PasteFile => browser::read_file(event, move |text| pasting::from_file(state, text)),
+        Settled::Rename(id) => rename(state, &id),
+    }
+}
+
+/// Takes over the name in the input, unless that was given up with Escape: the browser reports the change all the same, when the input
+/// goes.
+fn rename(state: State, id: &str) {
+    if state.renaming().as_deref() != Some(id) {
+        return;
+    }
+    let name = browser::value_in(&format!("name-{id}"));
+    end_renaming(state);
+    let same = Shelf(state).record(id).is_none_or(|record| record.name == name);
+    if !same && !name.trim().is_empty() {
+        Shelf(state).rename(id, &name);
     }
 }
 

@@ -8,7 +8,7 @@ use super::curve_view::{self, Setting};
 use super::headline::{Headline, headline};
 use super::history::Snapshot;
 use super::modules::{self, job_of};
-use super::ui::Ui;
+use super::ui::FromWorkers;
 use super::words::Scale;
 use crate::charts::{self, Drawn, Frame};
 use crate::config::{Job, Run};
@@ -70,11 +70,11 @@ pub struct Answers {
     pub problems: Vec<FieldError>,
     /// The present scenario has no other problem than that a part of the engine which it needs is on its way.
     pub waits: bool,
-    /// What follows from the scenarios compared with.
+    /// The answers to the scenarios compared with.
     pub others: Vec<Other>,
 }
 
-/// What is computed when somebody asks for it first, so that the page starts in small tasks.
+/// Computed when somebody asks for it first, so that the page starts in small tasks.
 #[derive(Clone, Debug, Default)]
 struct Asked {
     timing: OnceLock<Timing>,
@@ -107,7 +107,7 @@ impl Answers {
         *self.asked.inverse.get_or_init(|| inverse(self.lengths()))
     }
 
-    /// What else is asked about serving; `None` when training.
+    /// The other answers about serving; `None` when training.
     pub fn serving(&self) -> Option<&Serving> {
         self.asked.serving.get_or_init(|| serving(&self.job, &self.inverse())).as_ref()
     }
@@ -117,7 +117,7 @@ impl Answers {
         self.waits || self.others.iter().any(|other| other.answer.is_none() && modules::waits(&other.scenario))
     }
 
-    /// Whether half of the memory stays free: no allocator's gaps are as large as all tensors, so none has to be asked.
+    /// True if half of the memory stays free: no allocator's gaps are as large as all tensors, so none has to be asked.
     pub fn leaves_half_free(&self) -> bool {
         self.estimate.total().0.saturating_mul(2) <= self.estimate.capacity.0
     }
@@ -128,10 +128,10 @@ impl Answers {
         Self { standing: Standing::Nothing, ..self }
     }
 
-    /// Whose the answer is for a reader in whose form something cannot be read.
-    pub const fn standing_in(&self, ui: &Ui) -> Standing {
+    /// Whose the answer is for a reader; `unread`: a text in the form cannot be read.
+    pub const fn standing_with(&self, unread: bool) -> Standing {
         match self.standing {
-            Standing::Present if !ui.unread.is_empty() => Standing::Earlier,
+            Standing::Present if unread => Standing::Earlier,
             standing => standing,
         }
     }
@@ -200,7 +200,7 @@ impl Answers {
         Self { standing: Standing::Present, scenario, job, unit, scale, estimate, count, asked, problems, waits, others }
     }
 
-    /// The same answer with its amounts in another unit; reasons carry amounts too.
+    /// This answer with its amounts in another unit; reasons carry amounts, too.
     fn in_unit(self, unit: MemoryUnit) -> Self {
         let count = gpu_count(&self.job, unit);
         let scale = Scale::of(unit, self.estimate.total(), self.estimate.capacity);
@@ -227,7 +227,7 @@ pub struct Other {
 }
 
 impl Other {
-    /// What follows from it.
+    /// The answer to it.
     pub fn of(scenario: &Scenario) -> Self {
         let answer = job_of(scenario).ok().map(|job| {
             let estimate = estimate(&job);
@@ -254,7 +254,7 @@ pub struct Plot {
 /// The best layouts of a scenario at each number of accelerators that its curve shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stairs {
-    /// What was asked about.
+    /// The scenario that was asked about.
     pub scenario: Scenario,
     /// The layouts.
     pub best: Vec<NamedStair>,
@@ -282,10 +282,10 @@ impl Stairs {
     }
 }
 
-/// What the curves are drawn from besides the answer.
+/// The look of the curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Whether the length axis goes by doublings.
+    /// True if the length axis goes by doublings.
     pub log: bool,
     /// Width and height of one curve on the page, CSS pixels.
     pub size: (u16, u16),
@@ -307,7 +307,7 @@ pub struct Plots {
 /// The curves of a scenario compared with.
 #[derive(Clone, Debug)]
 pub struct Compared {
-    /// What it is called.
+    /// Its letter.
     pub letter: &'static str,
     /// Memory by sequence length.
     pub seq: Curve,
@@ -340,10 +340,9 @@ impl Compared {
 
 impl Plots {
     /// The curves of an answer, and whether they differ from the last ones. Best layouts of another scenario are not shown.
-    pub fn of(answers: &Answers, look: Look, ui: &Ui, last: Option<Self>) -> (Self, bool) {
-        let best =
-            ui.stairs.as_deref().filter(|stairs| stairs.scenario == answers.scenario).map_or(&[][..], |stairs| &stairs.best);
-        let longest = ui.told(answers).map_or_else(|| answers.inverse().longest_seq, |limits| limits.longest_seq);
+    pub fn of(answers: &Answers, look: Look, found: &FromWorkers, last: Option<Self>) -> (Self, bool) {
+        let best = found.best(&answers.scenario);
+        let longest = found.told(answers).map_or_else(|| answers.inverse().longest_seq, |limits| limits.longest_seq);
         let (job, unit) = (&answers.job, answers.unit);
         let same_job = last.as_ref().is_some_and(|last| last.job == *job);
         let mut compared = Vec::new();
@@ -382,7 +381,7 @@ impl Plots {
         (plots, true)
     }
 
-    /// Whether just these are compared with.
+    /// True if just these are compared with.
     fn shows(&self, others: &[Other]) -> bool {
         let shown = self.compared.iter().map(|compared| (compared.letter, &compared.job));
         shown.eq(LETTERS.into_iter().zip(others).filter_map(|(letter, other)| Some((letter, other.job()?))))
@@ -431,12 +430,12 @@ mod tests {
         let first = scenario("v1&m=llama3-8b&n=8");
         let (answers, changed) = Answers::of(&first, None);
         assert!(changed);
-        let (plots, _) = Plots::of(&answers, LOOK, &Ui::default(), None);
+        let (plots, _) = Plots::of(&answers, LOOK, &FromWorkers::default(), None);
         let (answers, changed) = Answers::of(&first, Some(answers));
-        assert!(!changed && !Plots::of(&answers, LOOK, &Ui::default(), Some(plots.clone())).1);
+        assert!(!changed && !Plots::of(&answers, LOOK, &FromWorkers::default(), Some(plots.clone())).1);
         let (answers, changed) = Answers::of(&scenario("v1&m=llama3-8b&n=16"), Some(answers));
         assert!(changed && answers.job.layout().world_size() == 16);
-        assert!(Plots::of(&answers, LOOK, &Ui::default(), Some(plots)).1);
+        assert!(Plots::of(&answers, LOOK, &FromWorkers::default(), Some(plots)).1);
     }
 
     #[test]

@@ -8,8 +8,8 @@ use leptos::prelude::*;
 use web_sys::Event;
 
 use super::history::Snapshot;
-use super::state::State;
-use super::{browser, browser_modules, page, presenting};
+use super::state::{Change, State};
+use super::{browser, browser_modules, later, page, presenting};
 use crate::scenario::Scenario;
 use crate::scenario::codec::{Decoded, decode};
 
@@ -115,7 +115,7 @@ pub fn keep(state: State) {
         presenting::write_code(state);
         page::write_printed_code(state);
         let scenario = state.scenario_now();
-        state.page(|ui| ui.picker = ui.picker.take().map(|picker| picker.again(&scenario)));
+        state.drafts.change(|drafts| drafts.picker = drafts.picker.take().map(|picker| picker.again(&scenario)));
     };
     EventListener::new(&window(), CAME, come).forget();
     Effect::new(move || {

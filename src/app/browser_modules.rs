@@ -27,7 +27,7 @@ pub fn keep(state: State) {
         }
     });
     Effect::new(move || {
-        if state.ui.with(|ui| ui.picker.is_some()) && !are_all_there() {
+        if state.drafts.with(|drafts| drafts.picker.is_some()) && !are_all_there() {
             fetch_once(state, false);
         }
     });

@@ -1,19 +1,14 @@
 //! Sound: plays samples once, and stops them. Nothing here is made before somebody asks for it.
 
-use std::cell::RefCell;
-
 use gloo_timers::callback::Timeout;
 use wasm_bindgen::JsValue;
 use web_sys::AudioContext;
 
-thread_local! {
-    /// What sounds, and the timer that ends it.
-    static PLAYING: RefCell<Option<(AudioContext, Timeout)>> = const { RefCell::new(None) };
-}
+use super::browser;
 
 /// Ends what sounds; whether anything did.
 pub fn hush() -> bool {
-    let playing = PLAYING.take();
+    let playing = browser::replace_tone(None);
     if let Some((context, _)) = &playing {
         let _ = context.close();
     }
@@ -26,7 +21,7 @@ pub fn play(samples: &[f32], rate: u16, ms: u32) -> bool {
         let ended = Timeout::new(ms, || {
             hush();
         });
-        PLAYING.set(Some((context, ended)));
+        browser::replace_tone(Some((context, ended)));
         true
     })
 }

@@ -24,7 +24,7 @@ pub fn keep(state: State) {
 
 /// Asks for all open explanations; what is shown stays until the answer is there, marked as an earlier scenario's.
 pub fn follow(state: State) {
-    let paths = state.ui.with_untracked(paths);
+    let paths = state.opened.with_untracked(paths);
     if paths.is_empty() {
         return;
     }

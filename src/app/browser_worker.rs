@@ -52,7 +52,7 @@ fn tell(scope: &DedicatedWorkerGlobalScope, reply: &Reply) {
 /// A message to itself, after which a worker goes on: the page's messages pass before. A timer would make it wait.
 struct Turns {
     port: MessagePort,
-    /// Whether a turn is on its way.
+    /// True if a turn is on its way.
     waits: Cell<bool>,
 }
 

@@ -37,7 +37,7 @@ pub struct Cell {
 }
 
 impl Line {
-    /// Whether any of the others differs.
+    /// True if any of the others differs.
     pub fn differs(&self) -> bool {
         self.others.iter().any(|cell| cell.text != self.shown)
     }

@@ -12,7 +12,7 @@ use crate::units::{Bytes, MemoryUnit, to_f64};
 pub struct Setting<'a> {
     /// GB or GiB.
     pub unit: MemoryUnit,
-    /// Whether the axis goes by doublings.
+    /// True if the axis goes by doublings.
     pub log: bool,
     /// The curves of the scenarios compared with.
     pub compare: &'a [Compared],

@@ -87,7 +87,7 @@ impl Device {
         .collect()
     }
 
-    /// Whether the steps run to their end, and how that differs from the answer above.
+    /// True if the steps run to their end, and how that differs from the answer above.
     pub fn sentence(&self) -> String {
         let scale = self.scale;
         let [reserved, capacity] =
@@ -125,7 +125,7 @@ impl Device {
         })
     }
 
-    /// Whether growing segments make it fit.
+    /// True if growing segments make it fit.
     pub fn growing_segments_help(&self) -> bool {
         !self.memory.fits && self.expandable.is_some_and(|other| other.fits)
     }

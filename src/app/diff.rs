@@ -1,4 +1,4 @@
-//! What changes from one finished HTML to the next, as the few steps that a browser has to take.
+//! The difference between one finished HTML and the next, as the few steps that a browser has to take.
 //!
 //! Both texts are the page's own, so every element is closed and every value stands in double quotes. They are compared here, as text:
 //! the browser then touches only what differs, and keeps focus, scroll and selection everywhere else.
@@ -249,7 +249,7 @@ impl<'a> Diff<'a> {
         }
     }
 
-    /// Whether the child wanted stands further on, so that the one here goes.
+    /// True if the child wanted stands further on, so that the one here goes.
     fn is_gone(&self, have: usize, had: &[usize], next: usize, fresh: usize) -> bool {
         let wanted = identity(self.new.tag(fresh));
         wanted.is_some()
@@ -257,14 +257,14 @@ impl<'a> Diff<'a> {
             && had.iter().skip(next).any(|later| identity(self.old.tag(*later)) == wanted)
     }
 
-    /// Whether a child stays for what is wanted further on: a named one may, a shape does where its kind comes again.
+    /// True if a child stays for what is wanted further on: a named one may, a shape does where its kind comes again.
     fn is_wanted(&self, have: usize, wanted: &[usize]) -> bool {
         let tag = self.old.tag(have);
         let named = identity(tag);
         named.is_some() && (!is_shape(tag) || wanted.iter().any(|later| identity(self.new.tag(*later)) == named))
     }
 
-    /// Whether one can become the other.
+    /// True if one can become the other.
     fn is_same(&self, old: usize, new: usize) -> bool {
         let (old, new) = (self.old.tag(old), self.new.tag(new));
         name(old) == name(new) && identity(old) == identity(new)
@@ -320,7 +320,7 @@ mod tests {
     use crate::app::markup::Html;
     use crate::app::panels::tests::answers;
     use crate::app::panels::{bar, controls, cost, curves, fixes, ledger, top_bar, verdict};
-    use crate::app::ui::Ui;
+    use crate::app::ui::{Opened, Ui};
     use crate::planner::Axis;
     use crate::scenario::codec::decode;
 
@@ -450,18 +450,18 @@ mod tests {
         let of = |link: &str| {
             let (scenario, answers) = (decode(link).scenario, answers(link));
             let open = ["fold-0", "ledger/Weights", "twin-seq"].map(str::to_owned).to_vec();
-            let ui = Ui { open, ..Ui::default() };
-            let plots = Plots::of(&answers, look, &ui, None).0;
+            let ui = Ui { opened: Opened { open, ..Opened::default() }, ..Ui::default() };
+            let plots = Plots::of(&answers, look, &ui.found, None).0;
             [
-                top_bar::top_bar(&scenario, &ui),
-                verdict::verdict(&answers, &ui),
+                top_bar::top_bar(&scenario, (false, false)),
+                verdict::verdict(&answers, answers.standing, &ui.found, &ui.opened),
                 bar::stack(&answers, 848, false),
-                fixes::fixes(&answers, &ui),
-                ledger::ledger(&answers, &ui),
-                cost::cost(&answers, &ui),
-                controls::section(1, &scenario, &answers, &ui),
-                controls::fold(0, &scenario, &answers, &ui),
-                curves::panel(&plots, Axis::SeqLength, &answers, &ui),
+                fixes::fixes(&answers, &ui.found),
+                ledger::ledger(&answers, &ui.opened),
+                cost::cost(&answers, &ui.opened),
+                controls::section(1, &scenario, &answers, &ui.drafts, &ui.opened),
+                controls::fold(0, &scenario, &answers, &ui.drafts, &ui.opened),
+                curves::panel(&plots, Axis::SeqLength, answers.unit, &ui.look, None, &ui.opened),
                 curves::picture(&plots, Axis::SeqLength),
                 curves::picture(&plots, Axis::Gpus),
             ]

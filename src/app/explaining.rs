@@ -1,25 +1,26 @@
-//! Explanations that unfold beside a figure: the button and its place on the page, and what the second program writes there.
+//! Explanations that unfold beside a figure: the button, and the place that the second program writes.
 
+use super::action::Action;
 use super::markup::{Html, html};
 use super::more::slot;
-use super::ui::Ui;
+use super::ui::Opened;
 
-/// What names of open explanations begin with among all that is open.
+/// The beginning of an explanation's name among all that is open.
 pub const WHY: &str = "why/";
 
 /// The button that unfolds the explanation of the figure with that path.
-pub fn button(ui: &Ui, path: &str, label: &str) -> Html {
+pub fn button(opened: &Opened, path: &str, label: &str) -> Html {
     html! {
-        button type="button" class="why" aria-expanded=(is_open(ui, path))
+        button type="button" class="why" aria-expanded=(is_open(opened, path))
             aria-label={ "Explain " (label) } title="Formula, numbers, source"
-            data-do={ "open:why/" (path) } {}
+            data-do=(Action::Toggle(name(path))) {}
     }
 }
 
 /// The place of the explanation; empty while it is folded.
-pub fn place(ui: &Ui, path: &str) -> Html {
+pub fn place(opened: &Opened, path: &str) -> Html {
     html! {
-        @if is_open(ui, path) {
+        @if is_open(opened, path) {
             div class="why__place" data-own={ "why/" (path) } data-why=(path) tabindex="-1" {
                 (slot::fetching())
             }
@@ -28,19 +29,24 @@ pub fn place(ui: &Ui, path: &str) -> Html {
 }
 
 /// The place as a row of a table with four columns.
-pub fn row(ui: &Ui, path: &str) -> Html {
+pub fn row(opened: &Opened, path: &str) -> Html {
     html! {
-        @if is_open(ui, path) {
-            tr class="why__row" data-key={ "why/" (path) } { td colspan="4" { (place(ui, path)) } }
+        @if is_open(opened, path) {
+            tr class="why__row" data-key={ "why/" (path) } { td colspan="4" { (place(opened, path)) } }
         }
     }
 }
 
 /// The place as the last part of a figure in a list.
-pub fn under(ui: &Ui, path: &str) -> Html {
+pub fn under(opened: &Opened, path: &str) -> Html {
     html! {
-        @if is_open(ui, path) { dd class="why__under" { (place(ui, path)) } }
+        @if is_open(opened, path) { dd class="why__under" { (place(opened, path)) } }
     }
+}
+
+/// The name of an explanation among all that is open.
+fn name(path: &str) -> String {
+    [WHY, path].concat()
 }
 
 /// The path of a figure of time, cost or model by its printed name.
@@ -49,10 +55,10 @@ pub fn figure(name: &str) -> String {
 }
 
 /// The paths of all open explanations, one a line.
-pub fn paths(ui: &Ui) -> String {
-    ui.open.iter().filter_map(|name| name.strip_prefix(WHY)).collect::<Vec<_>>().join("\n")
+pub fn paths(opened: &Opened) -> String {
+    opened.open.iter().filter_map(|name| name.strip_prefix(WHY)).collect::<Vec<_>>().join("\n")
 }
 
-fn is_open(ui: &Ui, path: &str) -> bool {
-    ui.open.iter().any(|known| known.strip_prefix(WHY) == Some(path))
+fn is_open(opened: &Opened, path: &str) -> bool {
+    opened.open.iter().any(|known| known.strip_prefix(WHY) == Some(path))
 }

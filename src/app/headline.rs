@@ -9,7 +9,7 @@ use crate::scenario::{FieldId, Scenario, Value};
 /// The first words of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headline {
-    /// Whether it runs, for the users too where some are stated.
+    /// True if it runs, for the users too where some are stated.
     pub verdict: Verdict,
     /// The first words.
     pub word: String,
@@ -32,7 +32,7 @@ pub struct Margin {
     pub unit: &'static str,
     /// The words beside the number.
     pub caption: String,
-    /// Whether it is memory, which explains itself.
+    /// True if it is memory, which explains itself.
     pub of_memory: bool,
 }
 

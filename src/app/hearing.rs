@@ -25,7 +25,7 @@ pub fn hear(state: State, axis: Axis) {
     }
 }
 
-/// What a curve sounds like; `unit` is what one unit of the picture's height is in bytes.
+/// The samples of a curve; `unit`: the bytes of one unit of the picture's height.
 fn sound(Plot { curve, drawn }: &Plot, unit: f64) -> Vec<f32> {
     let area = drawn.plot;
     let height = |bytes: Bytes| (area.bottom - drawn.y_to_px(bytes.as_f64() / unit)) / (area.bottom - area.top);

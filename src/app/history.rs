@@ -4,12 +4,12 @@ use crate::scenario::{FieldId, Scenario};
 
 /// How long changes of one field count as one step, milliseconds.
 pub const ONE_STEP_MS: f64 = 900.0;
-/// The same for a number that is being typed: "1" and "12" on the way to "128" are no steps of their own.
+/// How long changes of a number that is being typed count as one step: "1" and "12" on the way to "128" are no steps of their own.
 pub const TYPING_MS: f64 = 4000.0;
 /// How many steps are kept.
 const DEPTH: usize = 200;
 
-/// What one step of undo brings back.
+/// The scenarios that one step of undo brings back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     /// The scenario.
@@ -63,7 +63,7 @@ impl History {
         self.last = None;
     }
 
-    /// Whether there is a step back and a step forward.
+    /// True for a step back, and for a step forward.
     pub const fn steps(&self) -> (bool, bool) {
         (!self.past.is_empty(), !self.future.is_empty())
     }

@@ -9,7 +9,7 @@ use super::browser;
 use super::browser_more::{ask, fill, is_awake, is_busy};
 use super::markup::Html;
 use super::more::wire::{MARK, What};
-use super::state::State;
+use super::state::{Change, State};
 use crate::scenario::codec::encode;
 
 /// The element that holds the warning where the tensors fit and the allocator finds no room.
@@ -26,7 +26,7 @@ pub fn keep(state: State, at_once: bool) {
 /// Asks, unless the answers to the present scenario are known. The second program is not fetched for a scenario that leaves half of the
 /// memory free, whose first words the allocator does not contradict.
 fn look(state: State) {
-    let known = state.answers.with_untracked(|answers| state.ui.with_untracked(|ui| ui.told(answers).is_some()));
+    let known = state.answers.with_untracked(|answers| state.found.with_untracked(|found| found.told(answers).is_some()));
     if known {
         return;
     }
@@ -41,7 +41,7 @@ fn look(state: State) {
         // Without an answer the assumed reserve stands; the next change asks again.
         let Some(reply) = reply else { return fill(WARNING, &Html::new()) };
         let (numbers, warning) = reply.html.split_once(MARK).unwrap_or_default();
-        state.page(|ui| ui.hear_limits(scenario.clone(), numbers));
+        state.found.change(|found| found.hear_limits(scenario.clone(), numbers));
         fill(WARNING, &Html::made(warning.to_owned()));
     });
 }

@@ -30,7 +30,7 @@ impl Html {
         Self(markup)
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

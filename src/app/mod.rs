@@ -7,6 +7,7 @@
 //! What needs no browser is compiled everywhere and tested without one: the words of the page, which the command line shares, and all
 //! of its HTML.
 
+pub mod action;
 pub mod answers;
 pub mod anything;
 pub mod basis;
@@ -28,6 +29,7 @@ pub mod modules;
 pub mod more;
 pub mod panels;
 pub mod parts;
+pub mod presenter;
 pub mod replay;
 pub mod report;
 pub mod serving;
@@ -83,4 +85,6 @@ mod typing;
 #[cfg(target_arch = "wasm32")]
 pub use browser_worker::{answer_questions, start_here};
 #[cfg(target_arch = "wasm32")]
-pub use page::{App, start};
+pub use browser_worker::{answer_questions, search_layouts, start_here};
+#[cfg(target_arch = "wasm32")]
+pub use page::{App, parts_written, start_page};

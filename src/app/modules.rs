@@ -35,7 +35,7 @@ mod tests {
     use super::{are_all_there, job_of, waits};
     use crate::app::answers::{Answers, Look, Plots};
     use crate::app::history::Snapshot;
-    use crate::app::ui::Ui;
+    use crate::app::ui::FromWorkers;
     use crate::app::words::parameters;
     use crate::catalog::models;
     use crate::config::Job;
@@ -58,7 +58,7 @@ mod tests {
     fn ask(job: &Job, scenario: &Scenario) {
         let answers = Answers::of(&Snapshot { scenario: scenario.clone(), compare: Vec::new() }, None).0;
         let look = Look { log: true, size: (412, 254) };
-        drop(Plots::of(&answers, look, &Ui::default(), None));
+        drop(Plots::of(&answers, look, &FromWorkers::default(), None));
         black_box((answers.timing(), answers.fixes(), answers.inverse(), answers.serving(), answers.users(), answers.load()));
         black_box((estimate(job), blockers(job), parameters(scenario)));
     }

@@ -1,19 +1,21 @@
 //! How the page starts: it takes over the HTML that stands there already, part by part, and keeps each part up to date.
 
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::browser::Element;
 use leptos::prelude::*;
 
 use super::browser_more::keep_panel;
+use super::history::History;
 use super::markup::Html;
 use super::more::wire::What;
+use super::panels::controls::FormPlace;
 use super::panels::{curves, dialogs, ledger, printed, top_bar, verdict};
-use super::parts::{self, Around, Curve, Follows, Part, Write};
+use super::parts::{self, Around, Concern, Curve, Follows, Now, Part, Seen};
 use super::shelf::Shelf;
-use super::state::State;
-use super::ui::Ui;
-use super::{actions, browser, limits, planning, reading, stairs, teaching, typing};
+use super::state::{Change, State};
+use super::{actions, browser, limits, planning, presenting, reading, stairs, teaching, typing};
 use super::{browser_later, browser_modules, browser_why};
 use crate::scenario::codec::{Decoded, is_of_lesson};
 
@@ -39,7 +41,7 @@ pub fn App(
     /// The link that the page was opened with, as it was read.
     decoded: Decoded,
 ) -> impl IntoView {
-    let state = State::new(decoded.scenario, decoded.compare, Ui::default());
+    let state = State::new(decoded.scenario, decoded.compare);
     for notice in decoded.notices {
         state.tell(notice, true);
     }
@@ -49,7 +51,7 @@ pub fn App(
 /// Computes the answer.
 fn compute(state: State) {
     let largest = state.answers.with_untracked(|answers| ledger::opened_at_start(&answers.estimate));
-    state.page(|ui| ui.open.extend(largest));
+    state.opened.change(|opened| opened.open.extend(largest));
 }
 
 /// Looks how much room there is.
@@ -70,9 +72,14 @@ fn listen(state: State) {
     actions::listen(state);
     reading::listen(state);
     typing::listen(state);
-    browser::announce(state, move || state.answers.with(|answers| state.ui.with(|ui| verdict::spoken(answers, ui))));
+    presenting::listen(state);
+    let spoken = move || {
+        let standing = state.answers.with(|answers| answers.standing_with(state.unread.get()));
+        state.answers.with(|answers| state.found.with(|found| verdict::spoken(answers, standing, found)))
+    };
+    browser::announce(state, spoken);
     if let Some(root) = browser::root() {
-        browser::patch_inside(&root, &untrack(|| written(state, &parts::FIRST)));
+        browser::patch_inside(&root, &written_once(state, &parts::FIRST));
     }
 }
 
@@ -110,48 +117,93 @@ fn show(state: State, part: &'static Part) {
     show_then(state, part, |_| {});
 }
 
+/// How often parts were written anew.
+static WRITTEN: AtomicU32 = AtomicU32::new(0);
+
+/// How often parts of the page were written anew: a test holds that a change writes those that show it and no others.
+pub fn parts_written() -> u32 {
+    WRITTEN.load(Ordering::Relaxed)
+}
+
 /// Keeps a part what its function says; calls back after each change of the part.
 fn show_then(state: State, part: &'static Part, changed: fn(&Element)) {
-    let html: Box<dyn Fn() -> Html> = match part.follows {
-        Follows::AtOnce => Box::new(move || written(state, part)),
-        Follows::Words => Box::new(move || after(&state.worded, || written(state, part))),
-        Follows::Picture => Box::new(move || after(&state.painted, || written(state, part))),
-        Follows::Nothing => return put(state, part),
-    };
+    if part.follows == Follows::Nothing {
+        return put(state, part);
+    }
+    let html = ArcMemo::new(move |_| {
+        WRITTEN.fetch_add(1, Ordering::Relaxed);
+        written(state, part, &|concern| track(state, part.follows, concern))
+    });
     browser::show(part.name, html, changed);
 }
 
 /// Writes a part once.
 fn put(state: State, part: &Part) {
-    browser::put(part.name, &untrack(|| written(state, part)));
+    browser::put(part.name, &written_once(state, part));
 }
 
-fn written(state: State, part: &Part) -> Html {
-    match part.write {
-        Write::Fixed(write) => write(),
-        Write::Answer(write) => state.said.with(|said| {
-            state.answers.with(|answers| {
-                state.ui.with(|ui| part.instead(answers, ui).unwrap_or_else(|| write(said, answers, ui, &AROUND)))
-            })
-        }),
-        Write::Plot(write) => {
-            let instead = state.answers.with(|answers| state.ui.with(|ui| part.instead(answers, ui)));
-            instead.unwrap_or_else(|| {
-                state.plots.with(|plots| state.answers.with(|answers| state.ui.with(|ui| write(plots, answers, ui))))
-            })
+fn written_once(state: State, part: &Part) -> Html {
+    written(state, part, &|_| ())
+}
+
+/// A part's HTML at this moment; `reads` is told of each concern that it shows.
+fn written(state: State, part: &Part, reads: &dyn Fn(Concern)) -> Html {
+    let now = Now {
+        said: &state.said.read_untracked(),
+        answers: &state.answers.read_untracked(),
+        drafts: &state.drafts.read_untracked(),
+        opened: &state.opened.read_untracked(),
+        dialogs: &state.dialogs.read_untracked(),
+        messages: &state.messages.read_untracked(),
+        look: &state.look.read_untracked(),
+        cursors: state.cursors.each_ref().map(|cursor| cursor.get_untracked()),
+        saved: &state.saved.read_untracked(),
+        found: &state.found.read_untracked(),
+        steps: state.history.with_untracked(History::steps),
+    };
+    part.html(&Seen { now, reads, around: &AROUND }, || state.plots.read_untracked())
+}
+
+/// A part depends on that concern from now on: on the answer when its turn comes, on everything else at once. Memos are read, because
+/// one that nobody reads follows nothing.
+fn track(state: State, follows: Follows, concern: Concern) {
+    let turn = match follows {
+        Follows::AtOnce | Follows::Nothing => None,
+        Follows::Words => Some(&state.worded),
+        Follows::Picture => Some(&state.painted),
+    };
+    match (concern, turn) {
+        (Concern::Scenario | Concern::Answer, Some(turn)) => turn.track(),
+        (Concern::Scenario, None) => state.said.track(),
+        (Concern::Answer, None) => state.answers.with(|_| ()),
+        (Concern::Plots, None) => state.plots.with(|_| ()),
+        (Concern::Plots, Some(turn)) => {
+            // What the curves are drawn from besides the answer.
+            turn.track();
+            state.look.track();
+            state.found.track();
         }
+        (Concern::Unread, _) => state.unread.with(|_| ()),
+        (Concern::Drafts(place), _) => {
+            if let Some(drafts) = FormPlace::ALL.iter().position(|known| *known == place).and_then(|at| state.drafts_at.get(at)) {
+                drafts.with(|_| ());
+            }
+        }
+        (Concern::Opened, _) => state.opened.track(),
+        (Concern::Dialogs, _) => state.dialogs.track(),
+        (Concern::Messages, _) => state.messages.track(),
+        (Concern::Look, _) => state.look.track(),
+        (Concern::Cursor(axis), _) => state.cursor(axis).track(),
+        (Concern::Saved, _) => state.saved.track(),
+        (Concern::Found, _) => state.found.track(),
+        (Concern::Steps, _) => state.history.track(),
     }
 }
 
-/// Reads what it needs, and again whenever that has happened.
-fn after<T>(happened: &ArcTrigger, read: impl FnOnce() -> T) -> T {
-    happened.track();
-    untrack(read)
-}
-
-/// Reads for what is drawn once the answer's words stand: before the browser paints, but text is in the document sooner.
+/// Reads for a drawing once the answer's words stand: before the browser paints, but text is in the document sooner.
 fn after_words<T>(state: State, read: impl FnOnce() -> T) -> T {
-    after(&state.worded, read)
+    state.worded.track();
+    untrack(read)
 }
 
 fn answer(state: State) {
@@ -187,12 +239,18 @@ fn plot(state: State, curve: &'static Curve) {
     show(state, &curve.panel);
     later(state, move || {
         show(state, &curve.picture);
-        let cursor = move || state.ui.with(|ui| curves::cursor(ui.cursors, curve.axis));
-        let left = move || state.plots.with(|plots| curves::left(plots.along(curve.axis), cursor()));
-        browser::place_cursor(curve.cursor, Box::new(move || after_words(state, left)));
+        let cursor = state.cursor(curve.axis);
+        let left = move |cursor| state.plots.with(|plots| curves::left(plots.along(curve.axis), cursor));
+        let at_cursor = move || {
+            let at = cursor.get()?;
+            state.look.track();
+            state.found.track();
+            after_words(state, || left(Some(at)))
+        };
+        browser::place_cursor(curve.cursor, Box::new(at_cursor));
         let spoken = move || {
             let unit = state.answers.with(|answers| answers.unit);
-            state.plots.with(|plots| curves::spoken(plots.along(curve.axis), cursor(), unit))
+            state.plots.with(|plots| curves::spoken(plots.along(curve.axis), cursor.get(), unit))
         };
         browser::announce(state, spoken);
     });
@@ -226,7 +284,7 @@ fn dialogs(state: State) {
     if browser::fragment().split('&').any(is_of_lesson) {
         teaching::follow(state, &browser::fragment());
     }
-    browser::keep_dialogs(Box::new(move || state.ui.with(|ui| ui.dialog.map(dialogs::id_of).unwrap_or_default())));
+    browser::keep_dialogs(Box::new(move || state.dialogs.with(|open| open.dialog.map(dialogs::id_of).unwrap_or_default())));
 }
 
 /// Only paper shows it: inputs, code and date are written when the page is printed, the link, which pictures and frames show too, once
@@ -255,9 +313,9 @@ const BAR_ON_PAPER: u16 = 711;
 
 /// Draws the charts in the size that they have on paper, once the present turn is over: too late for a print that this turn asks for.
 pub fn fit_paper(state: State) {
-    state.page(|ui| {
-        ui.plot_size = CURVE_ON_PAPER;
-        ui.bar_width = BAR_ON_PAPER;
+    state.look.change(|look| {
+        look.plot_size = CURVE_ON_PAPER;
+        look.bar_width = BAR_ON_PAPER;
     });
 }
 
@@ -266,10 +324,11 @@ pub fn resize(state: State) {
     let plot = browser::size_of("plot-seq").or_else(|| browser::size_of("plot-gpus"));
     let bar = browser::size_of("stack");
     // A presenter's chart is drawn small and shown large, with its words and lines.
-    let drawn = |length: u16| if browser::is_presenting() { length / 3 * 2 } else { length };
-    state.page(|ui| {
-        ui.plot_size = plot.map_or(ui.plot_size, |(width, height)| (drawn(width), drawn(height)));
-        ui.bar_width = bar.map_or(ui.bar_width, |(width, _)| drawn(width));
+    let presents = state.is_presenting() && browser::is_wide();
+    let drawn = |length: u16| if presents { length / 3 * 2 } else { length };
+    state.look.change(|look| {
+        look.plot_size = plot.map_or(look.plot_size, |(width, height)| (drawn(width), drawn(height)));
+        look.bar_width = bar.map_or(look.bar_width, |(width, _)| drawn(width));
     });
 }
 

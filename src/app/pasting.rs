@@ -1,25 +1,27 @@
 //! What happens in the paste dialog: text goes to the second program, its report and the model come back.
 
+use leptos::prelude::*;
+
 use super::browser::value_in;
 use super::browser_more::{ask, set_text_of, text_of, wake, when_typing_rests};
 use super::markup::Html;
 use super::more::slot;
 use super::more::wire::{AS_GENERIC, FILES, MARK, Reply, SNAPSHOT, What};
 use super::panels::dialogs::paste::{AREA, Found, NAME, Pasted};
-use super::state::{Dialog, State};
+use super::state::{Change, Dialog, State};
 use super::words::model_name;
 use crate::scenario::codec::{decode, encode};
 use crate::scenario::{FieldId, Value};
 
 /// Begins with an empty text.
 pub fn begin(state: State) {
-    state.page(|ui| ui.pasted = Pasted::default());
+    state.dialogs.change(|dialogs| dialogs.pasted = Pasted::default());
     wake();
 }
 
 /// The text changed: what was found, and what was asked for, belongs to an earlier one.
 pub fn typed(state: State) {
-    state.page(|ui| (ui.pasted.found, ui.pasted.as_generic) = (None, false));
+    state.dialogs.change(|dialogs| (dialogs.pasted.found, dialogs.pasted.as_generic) = (None, false));
     when_typing_rests(move || read(state, None));
 }
 
@@ -54,7 +56,7 @@ fn ask_about(state: State, asked: Result<String, String>) {
     match asked {
         Ok(asked) => {
             set_text_of(AREA, "");
-            state.page(|ui| ui.pasted = Pasted { outcome: slot::fetching(), ..Pasted::default() });
+            state.dialogs.change(|dialogs| dialogs.pasted = Pasted { outcome: slot::fetching(), ..Pasted::default() });
             let before = encode(&state.scenario_now());
             ask(state, What::Paste, before.clone(), asked, move |reply| understood(state, before.clone(), reply, None));
         }
@@ -64,13 +66,13 @@ fn ask_about(state: State, asked: Result<String, String>) {
 
 /// Asks once more after the second program was out of reach.
 pub fn again(state: State) {
-    state.page(|ui| ui.pasted.outcome = Html::new());
+    state.dialogs.change(|dialogs| dialogs.pasted.outcome = Html::new());
     read(state, None);
 }
 
 /// Counts a kind that is not known as a generic decoder.
 pub fn as_generic(state: State) {
-    state.page(|ui| ui.pasted.as_generic = true);
+    state.dialogs.change(|dialogs| dialogs.pasted.as_generic = true);
     read(state, None);
 }
 
@@ -78,15 +80,15 @@ pub fn as_generic(state: State) {
 fn read(state: State, take_as: Option<String>) {
     let text = text_of(AREA);
     if text.trim().is_empty() {
-        state.page(|ui| ui.pasted.outcome = Html::new());
+        state.dialogs.change(|dialogs| dialogs.pasted.outcome = Html::new());
         return;
     }
     let mut asked = String::new();
-    state.page(|ui| {
-        if ui.pasted.outcome.is_empty() {
-            ui.pasted.outcome = slot::fetching();
+    state.dialogs.change(|dialogs| {
+        if dialogs.pasted.outcome.is_empty() {
+            dialogs.pasted.outcome = slot::fetching();
         }
-        asked = if ui.pasted.as_generic { format!("{AS_GENERIC}{MARK}{text}") } else { text };
+        asked = if dialogs.pasted.as_generic { format!("{AS_GENERIC}{MARK}{text}") } else { text };
     });
     let before = encode(&state.scenario_now());
     let mut take_as = take_as;
@@ -94,13 +96,13 @@ fn read(state: State, take_as: Option<String>) {
 }
 
 fn understood(state: State, before: String, reply: Option<Reply>, take_as: Option<String>) {
-    if state.page_now().dialog != Some(Dialog::Paste) {
+    if state.dialog_now() != Some(Dialog::Paste) {
         return;
     }
     let (outcome, link) = reply.map_or_else(|| (slot::out_of_reach(), None), |reply| (Html::made(reply.html), reply.fragment));
-    state.page(|ui| {
-        ui.pasted.outcome = outcome;
-        ui.pasted.found = link.map(|link| Found { before, link });
+    state.dialogs.change(|dialogs| {
+        dialogs.pasted.outcome = outcome;
+        dialogs.pasted.found = link.map(|link| Found { before, link });
     });
     if let Some(name) = take_as {
         take_named(state, name);
@@ -114,7 +116,7 @@ pub fn take(state: State) {
 
 /// One step of undo. Where the scenario has changed since, by undo say, the text is read once more.
 fn take_named(state: State, name: String) {
-    let Some(Found { before, link }) = state.page_now().pasted.found else { return };
+    let Some(Found { before, link }) = state.dialogs.get_untracked().pasted.found else { return };
     if before != encode(&state.scenario_now()) {
         return read(state, Some(name));
     }

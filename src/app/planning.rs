@@ -1,41 +1,40 @@
-//! What happens in the planner's panel: its form goes to the second program with one word, and what comes back is put in place.
+//! The page's side of the planner's panel: its form goes to the second program with a verb, and the answer is put in place.
 
 use std::rc::Rc;
 
 use leptos::prelude::*;
 
+use super::action::{FitsList, PlanVerb};
 use super::browser::{self, Event};
 use super::browser_more::{ask, fill};
 use super::more::slot;
 use super::more::wire::{Reply, What};
-use super::panels::planner::PLACE;
+use super::panels::places::PLANNER;
 use super::state::State;
 use crate::scenario::codec::{decode, encode};
 
 /// Keeps the open panel about the present scenario.
 pub fn keep(state: State) {
     let follow = move || {
-        if state.page_now().is_open(PLACE) {
-            say(state, "show");
+        if state.opened.with_untracked(|opened| opened.is_open(PLANNER)) {
+            say(state, PlanVerb::Show);
         }
     };
     browser::on_rest(state, Rc::new(follow));
 }
 
-/// Sends what stands in the form with a word: `show`, `search` or `stop`.
-pub fn say(state: State, verb: &str) {
-    let typed = browser::typed_in(PLACE);
-    state.page(|ui| {
-        if !typed.is_empty() {
-            ui.plan = typed;
-        }
-    });
-    let text = format!("{verb}\n{}", state.page_now().plan);
+/// Sends the inputs of the panel with a verb.
+pub fn say(state: State, verb: PlanVerb) {
+    let typed = browser::typed_in(PLANNER);
+    if !typed.is_empty() {
+        state.plan.set_value(typed);
+    }
+    let text = format!("{}\n{}", verb.word(), state.plan.get_value());
     let fragment = state.answers.with_untracked(|answers| encode(&answers.scenario));
     ask(state, What::Plan, fragment, text, move |reply| {
-        fill(PLACE, &reply.map_or_else(slot::out_of_reach, Reply::made));
+        fill(PLANNER, &reply.map_or_else(slot::out_of_reach, Reply::made));
     });
-    if verb == "stop" {
+    if verb == PlanVerb::Stop {
         // The button that was pressed goes.
         browser::focus("plan-status");
     }
@@ -45,15 +44,15 @@ pub fn say(state: State, verb: &str) {
 const FITS: &str = "fits";
 
 /// Lists the models that fit the present accelerators, in the order and way that was asked for.
-pub fn list_what_fits(state: State, order: &str) {
+pub fn list_what_fits(state: State, list: &FitsList) {
     let fragment = state.answers.with_untracked(|answers| encode(&answers.scenario));
     fill(FITS, &slot::listing());
-    ask(state, What::Fits, fragment, order.to_owned(), move |reply| {
+    ask(state, What::Fits, fragment, list.write(), move |reply| {
         fill(FITS, &reply.map_or_else(slot::out_of_reach, Reply::made));
     });
 }
 
-/// Makes what was found the scenario, as one step of undo.
+/// Makes a scenario that was found the page's, as one step of undo.
 pub fn take(state: State, link: &str, event: &Event) {
     // A point of the chart is a link, whose fragment would drop what is pinned.
     event.prevent_default();

@@ -7,9 +7,9 @@ use super::browser_tone::hush;
 use super::curve_view;
 use super::hearing::hear;
 use super::history::ONE_STEP_MS;
-use super::panels::curves::{axis, cursor, index};
+use super::panels::curves::{axis_of, index};
 use super::stairs;
-use super::state::State;
+use super::state::{Change, State};
 use crate::planner::Axis;
 use crate::scenario::{FieldId, Mode, Value};
 
@@ -19,13 +19,13 @@ pub fn listen(state: State) {
         if browser::key_of(event).as_deref() == Some("Escape") {
             hush();
         }
-        if let Some(word) = browser::of_target(event, "data-curve") {
-            key(state, axis(&word), event);
+        if let Some(axis) = curve_of(event) {
+            key(state, axis, event);
         }
     });
     browser::on("focusout", move |event| {
-        if let Some(word) = browser::of_target(event, "data-curve") {
-            move_to(state, axis(&word), None);
+        if let Some(axis) = curve_of(event) {
+            move_to(state, axis, None);
         }
     });
     browser::on("pointerdown", move |event| {
@@ -41,27 +41,29 @@ pub fn listen(state: State) {
         }
     });
     browser::on("pointerleave", move |event| {
-        if let Some(word) = browser::of_target(event, "data-curve") {
-            move_to(state, axis(&word), None);
+        if let Some(axis) = curve_of(event) {
+            move_to(state, axis, None);
         }
     });
+}
+
+/// The curve that an event is about.
+fn curve_of(event: &Event) -> Option<Axis> {
+    axis_of(&browser::of_target(event, "data-curve")?)
 }
 
 /// The picture that an event is on, and its curve.
 fn plot_of(event: &Event) -> Option<(Element, Axis)> {
     let plot = browser::within(event, "data-curve")?;
     let word = plot.get_attribute("data-curve")?;
-    Some((plot, axis(&word)))
+    axis_of(&word).map(|axis| (plot, axis))
 }
 
 fn move_to(state: State, axis: Axis, point: Option<usize>) {
     if axis == Axis::Gpus && point.is_some() {
         stairs::look(state);
     }
-    state.page(|ui| match axis {
-        Axis::SeqLength => ui.cursors[0] = point,
-        Axis::Gpus => ui.cursors[1] = point,
-    });
+    state.cursor(axis).change(|cursor| *cursor = point);
 }
 
 /// Reads the point under the pointer; while that is pressed, it becomes the scenario's own, joined to a change so long ago.
@@ -84,7 +86,7 @@ fn take(state: State, axis: Axis, within_ms: f64) {
         Axis::SeqLength if state.scenario_now().mode() == Mode::Serve => FieldId::ContextLength,
         Axis::SeqLength => FieldId::SeqLength,
     };
-    let cursor = cursor(state.page_now().cursors, axis);
+    let cursor = state.cursor(axis).get_untracked();
     let point = state.plots.with_untracked(|plots| {
         let plot = plots.along(axis);
         let replicas = plot.curve.replicas;
@@ -100,7 +102,7 @@ fn take(state: State, axis: Axis, within_ms: f64) {
 }
 
 fn key(state: State, axis: Axis, event: &Event) {
-    let cursor = cursor(state.page_now().cursors, axis);
+    let cursor = state.cursor(axis).get_untracked();
     let (now, last) = state.plots.with_untracked(|plots| {
         let plot = plots.along(axis);
         (index(plot, cursor), plot.curve.points.len().saturating_sub(1))

@@ -7,7 +7,7 @@ use super::answers::Answers;
 use super::device::OUT_OF_MEMORY;
 use super::headline::{Headline, Margin};
 use super::serving::Counts;
-use super::ui::Ui;
+use super::ui::FromWorkers;
 use super::words::{Scale, about, gpus, percent, verdict_word};
 use crate::estimator::{Estimate, Verdict};
 use crate::planner::{GpuCount, Replayed};
@@ -17,7 +17,7 @@ use crate::units::{Bytes, MemoryUnit};
 /// The allocator's answers, in the numbers that are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Whether all steps run to their end.
+    /// True if all steps run to their end.
     pub fits: bool,
     /// The least memory with which they do, in use as the driver counts it.
     pub least: Bytes,
@@ -113,7 +113,7 @@ impl Limits {
     }
 }
 
-impl Ui {
+impl FromWorkers {
     /// The allocator's answers, where they are those of the present scenario.
     pub fn told(&self, answers: &Answers) -> Option<&Limits> {
         let told = self.told.as_deref().filter(|told| told.scenario == answers.scenario)?;
@@ -140,7 +140,7 @@ impl Ui {
 mod tests {
     use super::{Counts, Limits};
     use crate::app::panels::tests::answers;
-    use crate::app::ui::Ui;
+    use crate::app::ui::FromWorkers;
     use crate::estimator::Verdict;
     use crate::planner::replayed;
     use crate::units::Bytes;
@@ -159,11 +159,11 @@ mod tests {
     #[test]
     fn the_first_words_are_the_allocators() {
         let answers = answers("v1&m=llama3-8b&n=8&mem=26");
-        let mut ui = Ui::default();
-        assert_eq!(ui.headline(&answers).verdict, Verdict::Tight);
+        let mut heard = FromWorkers::default();
+        assert_eq!(heard.headline(&answers).verdict, Verdict::Tight);
         let found = replayed(&answers.job).expect("a known order");
-        ui.hear_limits(answers.scenario.clone(), &Limits::of(&found).write());
-        let said = ui.headline(&answers);
+        heard.hear_limits(answers.scenario.clone(), &Limits::of(&found).write());
+        let said = heard.headline(&answers);
         assert_eq!((said.verdict, said.word.as_str()), (Verdict::DoesNotFit, "Runs out of memory."));
         assert!(
             said.sentence.contains(" needs 2") && said.sentence.ends_with("gaps between tensors included."),
@@ -172,7 +172,7 @@ mod tests {
         );
         assert!(said.margin.caption.starts_with("short on each GPU"), "{:?}", said.margin);
         let counts = Counts::of(&answers.job, &answers.count, None);
-        let more = ui.told(&answers).expect("told").counts(&answers.count, counts.clone());
+        let more = heard.told(&answers).expect("told").counts(&answers.count, counts.clone());
         assert_eq!([counts.smallest.as_str(), more.smallest.as_str()], ["8 GPUs", "16 GPUs"]);
         assert!(more.reason.starts_with("On 8 GPUs the tensors would fit"), "{}", more.reason);
     }
@@ -180,13 +180,13 @@ mod tests {
     #[test]
     fn answers_about_another_scenario_are_not_shown() {
         let (asked, now) = (answers("v1&m=llama3-8b&n=8&mem=26"), answers("v1&m=llama3-8b&n=8&mem=27"));
-        let mut ui = Ui::default();
-        ui.hear_limits(asked.scenario.clone(), "0 99 0 0 0");
-        assert!(ui.told(&asked).is_some() && ui.told(&now).is_none());
-        assert_eq!(ui.headline(&now), now.headline());
+        let mut heard = FromWorkers::default();
+        heard.hear_limits(asked.scenario.clone(), "0 99 0 0 0");
+        assert!(heard.told(&asked).is_some() && heard.told(&now).is_none());
+        assert_eq!(heard.headline(&now), now.headline());
         // Nothing was found: the order of allocations is not known.
-        ui.hear_limits(asked.scenario.clone(), "");
-        assert!(ui.told(&asked).is_none());
+        heard.hear_limits(asked.scenario.clone(), "");
+        assert!(heard.told(&asked).is_none());
     }
 
     #[test]

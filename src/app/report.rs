@@ -20,7 +20,7 @@ use crate::units::{Bytes, MemoryUnit};
 
 /// One row of the ledger as it is written.
 pub struct Row {
-    /// Whether it is the sum of a kind (or of all), or one of its lines.
+    /// True if it is the sum of a kind (or of all), or one of its lines.
     pub is_sum: bool,
     /// What it is.
     pub label: String,
@@ -120,7 +120,7 @@ impl Report {
         format!("{number} {unit} {caption}.")
     }
 
-    /// Whether it runs, for the users too where some are stated.
+    /// True if it runs, for the users too where some are stated.
     pub const fn verdict(&self) -> Verdict {
         self.said.verdict
     }
@@ -172,7 +172,7 @@ impl Report {
         [allocated, reserved].into_iter().chain(parts).chain([in_use]).chain(sentences).chain([String::new()]).collect()
     }
 
-    /// Whether it fits and can run, in PyTorch's allocator as well where that was asked.
+    /// True if it fits and can run, in PyTorch's allocator as well where that was asked.
     pub fn runs(&self) -> bool {
         matches!(self.verdict(), Verdict::Fits | Verdict::Tight)
     }

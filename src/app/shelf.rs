@@ -1,6 +1,8 @@
 //! Scenarios kept in this browser: saving, renaming, deleting, files.
 
-use super::state::State;
+use leptos::prelude::*;
+
+use super::state::{Change, State};
 use super::ui::Saved;
 use super::words::about;
 use super::{browser, browser_later};
@@ -20,27 +22,31 @@ impl Shelf {
 
     fn reload(self) {
         let saved = browser::saved();
-        self.0.page(|ui| {
+        self.0.saved.change(|list| {
             let of = |saved: &Saved, id: &str| saved.scenarios.iter().find(|record| record.id == id).cloned();
             // A record that another tab has changed is no longer the one whose name was being changed here.
-            ui.renaming = ui.renaming.take().filter(|id| of(&ui.saved, id) == of(&saved, id));
-            ui.saved = saved;
+            list.renaming = list.renaming.take().filter(|id| of(&list.saved, id) == of(&saved, id));
+            list.saved = saved;
         });
+    }
+
+    fn saved(self) -> Saved {
+        self.0.saved.with_untracked(|list| list.saved.clone())
     }
 
     /// One record of the list.
     pub fn record(self, id: &str) -> Option<SavedScenario> {
-        self.0.page_now().saved.scenarios.into_iter().find(|record| record.id == id)
+        self.saved().scenarios.into_iter().find(|record| record.id == id)
     }
 
     /// All records as one file.
     pub fn export(self) {
-        let file = records::export_all(&self.0.page_now().saved.scenarios);
+        let file = records::export_all(&self.saved().scenarios);
         browser::download("headroom-scenarios.json", "application/json", &file);
     }
 
     fn tell(self) {
-        let saved = self.0.page_now().saved;
+        let saved = self.saved();
         // Inside another page nothing is saved, and nobody asked for it.
         if browser::is_embedded() {
             return;

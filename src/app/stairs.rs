@@ -9,8 +9,8 @@ use super::answers::{Stairs, Standing};
 use super::browser;
 use super::browser_more::ask;
 use super::more::wire::What;
-use super::state::State;
-use super::ui::Ui;
+use super::state::{Change, State};
+use super::ui::FromWorkers;
 use crate::scenario::codec::encode;
 
 /// Looks for the best layouts anew whenever the scenario has changed and the page rests.
@@ -22,20 +22,20 @@ pub fn keep(state: State) {
 pub fn look(state: State) {
     // Asked at every move of the pointer, too: nothing is copied until there is something to look for.
     let scenario = state.answers.with_untracked(|answers| {
-        let known = |ui: &Ui| ui.stairs.as_ref().is_some_and(|stairs| stairs.scenario == answers.scenario);
+        let known = |found: &FromWorkers| found.stairs.as_ref().is_some_and(|stairs| stairs.scenario == answers.scenario);
         let asked = answers.standing != Standing::Nothing && answers.job.training().is_some();
-        let wanted = asked && !state.ui.with_untracked(known);
+        let wanted = asked && !state.found.with_untracked(known);
         wanted.then(|| answers.scenario.clone())
     });
     let Some(scenario) = scenario.filter(|_| browser::is_in_sight("plot-gpus")) else { return };
     // Until they are there none are known, and nobody asks again.
     let pending = Stairs { scenario: scenario.clone(), best: Vec::new() };
-    state.page(|ui| ui.stairs = Some(Arc::new(pending)));
+    state.found.change(|found| found.stairs = Some(Arc::new(pending)));
     ask(state, What::Stairs, encode(&scenario), String::new(), move |reply| {
         // Without an answer the curve stays as it is; the next change asks again.
         if let Some(reply) = reply {
             let stairs = Stairs::read(scenario.clone(), &reply.html);
-            state.page(|ui| ui.stairs = Some(Arc::new(stairs)));
+            state.found.change(|found| found.stairs = Some(Arc::new(stairs)));
         }
     });
 }

@@ -2,17 +2,22 @@
 //!
 //! Events write the scenario through [`State::edit`]; nothing derived is ever written back.
 
-use std::cell::{Cell, RefCell};
 use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use leptos::prelude::*;
 
-use super::answers::{Answers, Look, Plots};
+use super::answers::{Answers, Plots};
 use super::browser;
+use super::fields::picker::Picker;
 use super::following::follow;
 use super::history::{History, ONE_STEP_MS, Snapshot};
+use super::panels::controls::FormPlace;
+use super::presenter::Lessons;
 pub use super::ui::Dialog;
-use super::ui::{Notice, Toast, Ui};
+use super::ui::{ChartsLook, Dialogs, Drafts, FromWorkers, Messages, Notice, Opened, SavedList, Toast, Ui};
+use crate::planner::Axis;
 use crate::scenario::codec::MOST_COMPARED;
 use crate::scenario::records::SavedScenario;
 use crate::scenario::{FieldId, Scenario, Value};
@@ -28,52 +33,124 @@ impl Deref for State {
     }
 }
 
-/// The signals and memos of the page. Few, because every further type of signal or memo costs kilobytes of WebAssembly.
+/// The signals and memos of the page: one for each concern, so that a change reaches the parts that show it and no others. They are
+/// not in Leptos' arena, as the page lives as long as they do: a further type of signal costs 0.25 kB of WebAssembly so, and 0.6 kB there.
 pub struct Page {
-    /// What the user said, and the scenarios it is compared with.
-    pub said: RwSignal<Snapshot>,
-    /// The page itself: what is open, half typed, said.
-    pub ui: RwSignal<Ui>,
-    /// Everything that follows from both.
-    pub answers: Memo<Answers>,
+    /// The scenario, and those it is compared with.
+    pub said: ArcRwSignal<Snapshot>,
+    /// Drafts in the form.
+    pub drafts: ArcRwSignal<Drafts>,
+    /// The drafts at each place of the form, in the order of [`FormPlace::ALL`].
+    pub drafts_at: [ArcMemo<Drafts>; FormPlace::ALL.len()],
+    /// What the reader opened and closed.
+    pub opened: ArcRwSignal<Opened>,
+    /// The open dialog.
+    pub dialogs: ArcRwSignal<Dialogs>,
+    /// Messages.
+    pub messages: ArcRwSignal<Messages>,
+    /// How the charts are drawn.
+    pub look: ArcRwSignal<ChartsLook>,
+    /// The points that are read on the curves by length and by GPUs.
+    pub cursors: [ArcRwSignal<Option<usize>>; 2],
+    /// The scenarios kept in this browser.
+    pub saved: ArcRwSignal<SavedList>,
+    /// Answers that the workers found.
+    pub found: ArcRwSignal<FromWorkers>,
+    /// The steps of undo and redo.
+    pub history: ArcRwSignal<History>,
+    /// The planner's form as it travels. Nothing on the page shows it.
+    pub plan: ArcStoredValue<String>,
+    /// All that the page remembers of lessons.
+    pub lessons: ArcStoredValue<Lessons>,
+    /// True until the answer follows a scenario that was opened rather than changed: the answer before is then no earlier one of it.
+    is_opened: Arc<AtomicBool>,
+    /// True while some text in the form cannot be read.
+    pub unread: ArcMemo<bool>,
+    /// Everything that follows from the scenario.
+    pub answers: ArcMemo<Answers>,
     /// Both curves.
-    pub plots: Memo<Plots>,
-    /// That the answer's words are written: what else there is to draw follows, in a turn of its own before the browser paints.
+    pub plots: ArcMemo<Plots>,
+    /// That the answer's words are written: the drawings follow, in a turn of their own before the browser paints.
     pub worded: ArcTrigger,
-    /// That they and what is drawn have been painted: the form, and what is seldom looked at while something changes, follow.
+    /// That they and the drawings have been painted: the form, and what is seldom looked at while something changes, follow.
     pub painted: ArcTrigger,
     /// Owner of what is made later.
     pub owner: Option<Owner>,
 }
 
-thread_local! {
-    static HISTORY: RefCell<History> = RefCell::new(History::default());
-    /// Whether the scenario was opened rather than changed: what was answered before is then no earlier answer of it.
-    static OPENED: Cell<bool> = const { Cell::new(false) };
+/// Changes of a signal that tell nobody where they change nothing.
+pub trait Change<T> {
+    /// Changes the value.
+    fn change(&self, change: impl FnOnce(&mut T));
+}
+
+impl<T: Clone + PartialEq + Send + Sync + 'static> Change<T> for ArcRwSignal<T> {
+    fn change(&self, change: impl FnOnce(&mut T)) {
+        let mut value = self.get_untracked();
+        change(&mut value);
+        replace(self, value);
+    }
+}
+
+/// Apart from the changes, so that it exists once for each type.
+fn replace<T: PartialEq + Send + Sync + 'static>(signal: &ArcRwSignal<T>, value: T) {
+    if signal.with_untracked(|now| *now != value) {
+        signal.set(value);
+    }
+}
+
+/// Everything that follows from the scenario.
+fn answers_to(said: ArcRwSignal<Snapshot>, is_opened: Arc<AtomicBool>) -> ArcMemo<Answers> {
+    ArcMemo::new_owning(move |last: Option<Answers>| {
+        said.with(|said| match last {
+            Some(last) if is_opened.swap(false, Ordering::Relaxed) && said.scenario.resolve().is_err() => {
+                Answers::of(said, Some(last.forgotten()))
+            }
+            last => Answers::of(said, last),
+        })
+    })
+}
+
+fn plots_of(answers: ArcMemo<Answers>, look: ArcRwSignal<ChartsLook>, found: ArcRwSignal<FromWorkers>) -> ArcMemo<Plots> {
+    ArcMemo::new_owning(move |last| {
+        answers.with(|answers| look.with(|look| found.with(|found| Plots::of(answers, look.of_curves(), found, last))))
+    })
+}
+
+fn drafts_at(place: FormPlace, drafts: ArcRwSignal<Drafts>) -> ArcMemo<Drafts> {
+    ArcMemo::new(move |_| drafts.with(|drafts| place.drafts(drafts)))
+}
+
+fn is_unread(drafts: ArcRwSignal<Drafts>) -> ArcMemo<bool> {
+    ArcMemo::new(move |_| drafts.with(|drafts| !drafts.unread.is_empty()))
 }
 
 impl State {
     /// The state of a page that starts with these scenarios.
-    pub fn new(scenario: Scenario, compare: Vec<Scenario>, ui: Ui) -> Self {
-        let said = RwSignal::new(Snapshot { scenario, compare });
-        let ui = RwSignal::new(ui);
-        let answers = Memo::new_owning(move |last: Option<Answers>| {
-            said.with(|said| match last {
-                Some(last) if OPENED.take() && said.scenario.resolve().is_err() => Answers::of(said, Some(last.forgotten())),
-                last => Answers::of(said, last),
-            })
-        });
-        let plots = Memo::new_owning(move |last| {
-            answers.with(|answers| {
-                ui.with(|ui| {
-                    let look = Look { log: ui.log_axis, size: ui.plot_size };
-                    Plots::of(answers, look, ui, last)
-                })
-            })
-        });
+    pub fn new(scenario: Scenario, compare: Vec<Scenario>) -> Self {
+        let ui = Ui::default();
+        let said = ArcRwSignal::new(Snapshot { scenario, compare });
+        let drafts = ArcRwSignal::new(ui.drafts);
+        let (look, found) = (ArcRwSignal::new(ui.look), ArcRwSignal::new(ui.found));
+        let is_opened = Arc::new(AtomicBool::new(false));
+        let answers = answers_to(said.clone(), Arc::clone(&is_opened));
+        let plots = plots_of(answers.clone(), look.clone(), found.clone());
         Self(Box::leak(Box::new(Page {
             said,
-            ui,
+            drafts_at: FormPlace::ALL.map(|place| drafts_at(place, drafts.clone())),
+            unread: is_unread(drafts.clone()),
+            drafts,
+            opened: ArcRwSignal::new(ui.opened),
+            dialogs: ArcRwSignal::new(ui.dialogs),
+            messages: ArcRwSignal::new(ui.messages),
+            look,
+            cursors: ui.cursors.map(ArcRwSignal::new),
+            saved: ArcRwSignal::new(ui.saved),
+            found,
+            history: ArcRwSignal::new(History::default()),
+            plan: ArcStoredValue::new(String::new()),
+            lessons: ArcStoredValue::new(Lessons::default()),
+            is_opened,
             answers,
             plots,
             worded: ArcTrigger::new(),
@@ -101,9 +178,8 @@ impl State {
         if after == before {
             return;
         }
-        HISTORY.with_borrow_mut(|history| history.record(before, field, browser::now_ms(), within_ms));
+        self.history.update(|history| history.record(before, field, browser::now_ms(), within_ms));
         self.said.set(after);
-        self.tell_steps();
     }
 
     /// Writes one field.
@@ -120,7 +196,8 @@ impl State {
 
     /// A scenario other than the one shown is about to be shown.
     fn opens(self, scenario: &Scenario) {
-        OPENED.set(self.said.with_untracked(|said| said.scenario != *scenario));
+        let other = self.said.with_untracked(|said| said.scenario != *scenario);
+        self.is_opened.store(other, Ordering::Relaxed);
     }
 
     /// Pins a scenario beside those that are pinned; where there is no room, the last one goes.
@@ -165,8 +242,8 @@ impl State {
 
     /// Forgets the steps of undo, and gives them back to whoever ends the story.
     pub fn begin_steps(self) -> History {
-        let history = HISTORY.take();
-        self.tell_steps();
+        let mut history = History::default();
+        self.history.update(|steps| std::mem::swap(steps, &mut history));
         history
     }
 
@@ -178,40 +255,26 @@ impl State {
             self.forget_unread();
             self.said.set(before);
         }
-        HISTORY.set(history);
-        self.tell_steps();
+        self.history.set(history);
     }
 
     /// The next change is a step of undo of its own.
-    pub fn settle() {
-        HISTORY.with_borrow_mut(History::settle);
+    pub fn settle(self) {
+        self.history.update_untracked(History::settle);
     }
 
     /// One step back; text that cannot be read goes first.
     pub fn undo(self) {
         if !self.forget_unread() {
             let current = self.said_now();
-            self.show(HISTORY.with_borrow_mut(|history| history.undo(current)));
+            self.step(|history| history.undo(current));
         }
     }
 
     /// One step forward.
     pub fn redo(self) {
         let current = self.said_now();
-        self.show(HISTORY.with_borrow_mut(|history| history.redo(current)));
-    }
-
-    /// Changes the page itself. Boxed inside, so that the signal's machinery exists once.
-    pub fn page(self, change: impl FnOnce(&mut Ui)) {
-        let mut ui = self.ui.get_untracked();
-        change(&mut ui);
-        self.replace_page(ui);
-    }
-
-    fn replace_page(self, ui: Ui) {
-        if self.ui.with_untracked(|now| *now != ui) {
-            self.ui.set(ui);
-        }
+        self.step(|history| history.redo(current));
     }
 
     /// All scenarios at this moment.
@@ -224,22 +287,54 @@ impl State {
         self.said_now().scenario
     }
 
-    /// The page at this moment.
-    pub fn page_now(self) -> Ui {
-        self.ui.get_untracked()
+    /// The open dialog at this moment.
+    pub fn dialog_now(self) -> Option<Dialog> {
+        self.dialogs.with_untracked(|dialogs| dialogs.dialog)
+    }
+
+    /// The list that is open at this moment.
+    pub fn picker(self) -> Option<Picker> {
+        self.drafts.with_untracked(|drafts| drafts.picker.clone())
+    }
+
+    /// The saved scenario whose name is being changed at this moment.
+    pub fn renaming(self) -> Option<String> {
+        self.saved.with_untracked(|list| list.renaming.clone())
+    }
+
+    /// True while a story is shown.
+    pub fn is_presenting(self) -> bool {
+        self.lessons.with_value(|lessons| lessons.show.is_some())
+    }
+
+    /// From now on the address says that about a lesson, `&present=zero.3`.
+    pub fn lesson_in_link(self, part: &str) {
+        if self.lessons.with_value(|lessons| lessons.address != part) {
+            self.lessons.update_value(|lessons| part.clone_into(&mut lessons.address));
+            browser::link_rests();
+        }
+    }
+
+    /// The signal of a curve's cursor.
+    pub const fn cursor(self, axis: Axis) -> &'static ArcRwSignal<Option<usize>> {
+        let [by_length, by_gpus] = &self.0.cursors;
+        match axis {
+            Axis::SeqLength => by_length,
+            Axis::Gpus => by_gpus,
+        }
     }
 
     /// Opens a dialog, or closes all.
     pub fn show_dialog(self, dialog: Option<Dialog>) {
-        self.page(|ui| ui.dialog = dialog);
+        self.dialogs.change(|dialogs| dialogs.dialog = dialog);
     }
 
     /// Adds a notice.
     pub fn tell(self, text: String, warning: bool) {
-        self.page(|ui| {
-            if !ui.notices.iter().any(|notice| notice.text == text) {
-                let id = ui.next_id();
-                ui.notices.push(Notice { id, text, warning });
+        self.messages.change(|messages| {
+            if !messages.notices.iter().any(|notice| notice.text == text) {
+                let id = messages.next_id();
+                messages.notices.push(Notice { id, text, warning });
             }
         });
     }
@@ -248,31 +343,27 @@ impl State {
     pub fn say(self, text: impl Into<String>, back: Option<SavedScenario>) {
         let text = text.into();
         let mut id = 0;
-        self.page(|ui| {
-            id = ui.next_id();
-            ui.toast = Some(Toast { text, back, id });
+        self.messages.change(|messages| {
+            id = messages.next_id();
+            messages.toast = Some(Toast { text, back, id });
         });
         browser::after(8_000, move || {
-            self.page(|ui| ui.toast = ui.toast.take().filter(|toast| toast.id != id));
+            self.messages.change(|messages| messages.toast = messages.toast.take().filter(|toast| toast.id != id));
         });
     }
 
     /// Forgets text that cannot be read, and tells whether there was any.
     fn forget_unread(self) -> bool {
-        let any = self.ui.with_untracked(|ui| !ui.unread.is_empty());
-        self.page(|ui| ui.unread.clear());
+        let any = self.drafts.with_untracked(|drafts| !drafts.unread.is_empty());
+        self.drafts.change(|drafts| drafts.unread.clear());
         any
     }
 
-    fn show(self, snapshot: Option<Snapshot>) {
-        if let Some(snapshot) = snapshot {
-            self.said.set(snapshot);
-            self.tell_steps();
+    fn step(self, step: impl FnOnce(&mut History) -> Option<Snapshot>) {
+        let mut shown = None;
+        self.history.update(|history| shown = step(history));
+        if let Some(shown) = shown {
+            self.said.set(shown);
         }
-    }
-
-    fn tell_steps(self) {
-        let steps = HISTORY.with_borrow(History::steps);
-        self.page(|ui| ui.steps = steps);
     }
 }

@@ -1,5 +1,7 @@
 //! What happens below the link in the share dialog: the second program makes its buttons and the files behind them.
 
+use leptos::prelude::*;
+
 use super::browser;
 use super::browser_more::{ask, fill};
 use super::more::slot;
@@ -32,7 +34,7 @@ fn request(state: State, what: &str, done: impl FnMut(Option<Reply>) + 'static) 
         browser::link_to("").trim_end_matches('#'),
         &browser::local_date(now),
         &now.to_string(),
-        &state.page_now().log_axis.to_string(),
+        &state.look.with_untracked(|look| look.log_axis).to_string(),
         &said.compare.len().to_string(),
     ] {
         text.push('\n');

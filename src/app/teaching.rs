@@ -1,10 +1,10 @@
-//! What happens in the panel of stories and exercises: its inputs and the own stories go to the second program with one verb; its
+//! The page's side of the panel of stories and exercises: its inputs and the own stories go to the second program with a verb; the
 //! answer is put in place after its orders were carried out.
-
-use std::cell::Cell;
 
 use leptos::prelude::*;
 
+use super::action::{Order, TeachVerb, TeachView};
+use super::actions::not_understood;
 use super::browser;
 use super::browser_more::{ask, fill};
 use super::markup::Html;
@@ -15,17 +15,10 @@ use super::presenting;
 use super::state::State;
 use crate::scenario::codec::{encode, is_of_lesson};
 
-thread_local! {
-    /// Whether the panel was asked for something: unfolding it then brings nothing else.
-    static BEGUN: Cell<bool> = const { Cell::new(false) };
-    /// Whether it was told that progress is not kept.
-    static TOLD: Cell<bool> = const { Cell::new(false) };
-}
-
 /// The panel was unfolded.
 pub fn begin(state: State) {
-    if !BEGUN.get() {
-        say(state, "show");
+    if !state.lessons.with_value(|lessons| lessons.begun) {
+        say(state, &TeachVerb::Show);
     }
 }
 
@@ -36,19 +29,19 @@ pub fn open(state: State) {
     begin(state);
 }
 
-/// Sends what stands in the panel with a verb.
-pub fn say(state: State, verb: &str) {
-    if verb == "view:list" {
-        browser::lesson_in_link("");
+/// Sends the panel's inputs with a verb.
+pub fn say(state: State, verb: &TeachVerb) {
+    if matches!(verb, TeachVerb::View(TeachView::List | TeachView::Keep(_))) {
+        state.lesson_in_link("");
     }
     send(state, verb, &browser::typed_in(PLACE));
 }
 
-fn send(state: State, verb: &str, form: &str) {
-    BEGUN.set(true);
-    let focus = verb.starts_with("view") || verb == "new" || verb.starts_with("copy");
+fn send(state: State, verb: &TeachVerb, form: &str) {
+    state.lessons.update_value(|lessons| lessons.begun = true);
+    let focus = verb.shows_another_view();
     let fragment = state.answers.with_untracked(|answers| encode(&answers.scenario));
-    ask(state, What::Teach, fragment, question(verb, form), move |reply| {
+    ask(state, What::Teach, fragment, question(&verb.write(), form), move |reply| {
         fill(PLACE, &reply.map_or_else(slot::out_of_reach, |reply| carried_out(state, reply.html)));
         if focus {
             // What was pressed is gone.
@@ -70,40 +63,61 @@ pub fn question(verb: &str, form: &str) -> String {
     text
 }
 
+/// The orders before the HTML of an answer; `None` for one that is not understood.
+pub fn orders(answer: &str) -> impl Iterator<Item = Option<Order>> {
+    answer.split_once(MARK).map_or("", |(orders, _)| orders).lines().map(Order::read)
+}
+
+/// The HTML behind the orders of an answer.
+pub fn without_orders(answer: String) -> Html {
+    match answer.split_once(MARK) {
+        Some((_, html)) => Html::made(html.to_owned()),
+        None => Html::made(answer),
+    }
+}
+
 /// Carries the orders out, and gives the HTML behind them.
 pub fn carried_out(state: State, answer: String) -> Html {
-    let Some((orders, html)) = answer.split_once(MARK) else { return Html::made(answer) };
-    for (word, rest) in orders.lines().filter_map(|line| line.split_once(' ')) {
-        let (id, file) = rest.split_once(' ').unwrap_or((rest, ""));
-        match word {
-            "store" => {
-                if let Err(problem) = browser::keep_story(id, file) {
-                    state.tell(problem, true);
-                }
+    for order in orders(&answer) {
+        match order {
+            Some(order) => carry_out(state, order),
+            None => not_understood(state),
+        }
+    }
+    without_orders(answer)
+}
+
+fn carry_out(state: State, order: Order) {
+    match order {
+        Order::Store(name, file) => {
+            if let Err(problem) = browser::keep_story(&name, &file) {
+                state.tell(problem, true);
             }
-            // Told once: every answer would say so again.
-            "progress" if browser::keep_story(id, file).is_err() && !TOLD.replace(true) => {
+        }
+        Order::Progress(name, record) => {
+            let told = || state.lessons.try_update_value(|lessons| std::mem::replace(&mut lessons.told, true));
+            if browser::keep_story(&name, &record).is_err() && told() == Some(false) {
                 state.tell(
                     "This browser does not keep your progress: copy the result code before you close the page.".to_owned(),
                     true,
                 );
             }
-            "forget" => browser::forget_story(id),
-            "aside" => browser::set_story_aside(id),
-            "file" => browser::download(&format!("headroom-{id}.json"), "application/json", file),
-            "say" => state.say(rest, None),
-            "problem" => state.tell(rest.to_owned(), true),
-            _ => {}
         }
+        Order::Forget(name) => browser::forget_story(&name),
+        Order::Aside(name) => browser::set_story_aside(&name),
+        Order::File(id, file) => browser::download(&format!("headroom-{id}.json"), "application/json", &file),
+        Order::Say(text) => state.say(text, None),
+        Order::Problem(text) => state.tell(text, true),
+        // The presenter reads the steps of its story.
+        Order::Step(_) => {}
     }
-    Html::made(html.to_owned())
 }
 
 /// Adds a story from a file.
 pub fn add_file(state: State, text: Result<String, String>) {
     match text {
         // A file is sent as one line; in JSON a line ends only between two values.
-        Ok(text) => send(state, "import", &format!("file={}", text.replace(['\n', '\r', MARK], " "))),
+        Ok(text) => send(state, &TeachVerb::Import, &format!("file={}", text.replace(['\n', '\r', MARK], " "))),
         Err(problem) => state.tell(problem, true),
     }
 }
@@ -118,21 +132,22 @@ pub fn print_sheet() {
 /// Opens what a link says besides the scenario: a story at a step, or a worksheet.
 pub fn follow(state: State, fragment: &str) {
     let part = |key: &str| fragment.split('&').find_map(|part| part.strip_prefix(key)?.strip_prefix('='));
-    match (part("present"), part("story"), part("task")) {
-        (at, Some(packed), _) => presenting::begin_packed(state, packed, at.unwrap_or("own.1")),
-        (Some(at), None, _) => {
+    let at = part("present").map(|at| at.rsplit_once('.').map_or((at, 1), |(story, step)| (story, step.parse().unwrap_or(1))));
+    match (at, part("story"), part("task")) {
+        (at, Some(packed), _) => presenting::begin_packed(state, packed, at.map_or(1, |(_, step)| step)),
+        (Some((story, step)), None, _) => {
             // A link that says nothing else leaves the scenario to the step.
             let bare = fragment.split('&').skip(1).all(is_of_lesson);
-            presenting::begin(state, at, bare);
+            presenting::begin(state, story, step, bare);
         }
         (None, None, Some(class)) => {
-            browser::lesson_in_link(&format!("&task={class}"));
-            send(state, "sheet", &format!("class={class}"));
+            state.lesson_in_link(&format!("&task={class}"));
+            send(state, &TeachVerb::Sheet, &format!("class={class}"));
             browser::unfold(PLACE);
             browser::land_on(PLACE);
         }
         (None, None, None) => {
-            browser::lesson_in_link("");
+            state.lesson_in_link("");
             presenting::leave(state);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::explaining;
 use super::markup::{Html, html};
-use super::ui::Ui;
+use super::ui::Opened;
 use super::words::{accelerator_name, duration, gpus, per_cent, scientific, whole};
 use crate::config::{Job, Run, Texts, TrainingRun};
 use crate::estimator::time::{Bound, Cost, IDLE_SHARE, ServingTime, Step, Timing, Unknown};
@@ -49,18 +49,18 @@ pub fn terms(step: &Step) -> (Vec<Term>, String) {
 pub type Fact = (&'static str, String, String);
 
 /// A figure as a line of a list, with its explanation.
-pub fn line(ui: &Ui, name: &str, value: &str, note: &str) -> Html {
+pub fn line(opened: &Opened, name: &str, value: &str, note: &str) -> Html {
     let path = explaining::figure(name);
     html! {
         div {
             dt {
                 (name)
                 " "
-                (explaining::button(ui, &path, name))
+                (explaining::button(opened, &path, name))
                 @if !note.is_empty() { span class="ledger__note" { (note) } }
             }
             dd class="number" { (value) }
-            (explaining::under(ui, &path))
+            (explaining::under(opened, &path))
         }
     }
 }

@@ -1,11 +1,11 @@
-//! What happens in the inputs of the form. Each names its field in `data-field`.
+//! Typing and choosing in the inputs of the form. Each names its field in `data-field`.
 
 use super::actions;
 use super::browser::{self, Event};
 use super::fields::picker::{Picker, Way, option_id};
 use super::fields::stepped;
 use super::history::window_of;
-use super::state::State;
+use super::state::{Change, State};
 use super::ui::{Dialog, Unread};
 use crate::scenario::{Field, FieldId, FieldKind, Value, field, field_of_key, parse};
 
@@ -16,7 +16,12 @@ pub fn listen(state: State) {
             show(state, field, Picker::search(field, browser::value_of(event), &state.scenario_now()));
         }
         FieldKind::Choice(_) | FieldKind::Flag => {}
-        _ => typed(state, field, browser::value_of(event)),
+        FieldKind::Integer { .. }
+        | FieldKind::Decimal { .. }
+        | FieldKind::Text { .. }
+        | FieldKind::Words { .. }
+        | FieldKind::Keys { .. }
+        | FieldKind::Layers => typed(state, field, browser::value_of(event)),
     });
     on(state, "change", |state, field, event| match field.kind {
         FieldKind::Choice(_) => {
@@ -25,11 +30,25 @@ pub fn listen(state: State) {
             }
         }
         FieldKind::Flag => state.set(field.id, Value::Flag(browser::is_checked(event))),
-        _ => {}
+        // They are read as they are typed.
+        FieldKind::Model
+        | FieldKind::Accelerator
+        | FieldKind::Integer { .. }
+        | FieldKind::Decimal { .. }
+        | FieldKind::Text { .. }
+        | FieldKind::Words { .. }
+        | FieldKind::Keys { .. }
+        | FieldKind::Layers => {}
     });
     on(state, "keydown", |state, field, event| match field.kind {
         FieldKind::Model | FieldKind::Accelerator => picker_key(state, field, event),
-        _ => step(state, field, event),
+        FieldKind::Choice(_) | FieldKind::Flag => {}
+        FieldKind::Integer { .. }
+        | FieldKind::Decimal { .. }
+        | FieldKind::Text { .. }
+        | FieldKind::Words { .. }
+        | FieldKind::Keys { .. }
+        | FieldKind::Layers => step(state, field, event),
     });
     on(state, "click", |state, field, _| open(state, field));
     on(state, "focusin", |_, field, event| {
@@ -38,15 +57,15 @@ pub fn listen(state: State) {
         }
     });
     on(state, "focusout", |state, _, _| {
-        State::settle();
-        state.page(|ui| (ui.typed, ui.picker) = (None, None));
+        state.settle();
+        state.drafts.change(|drafts| (drafts.typed, drafts.picker) = (None, None));
     });
     browser::on("mousedown", move |event| {
         if browser::targets(event, ".picker__list") {
             // The input keeps the focus, and the list stays open.
             event.prevent_default();
         }
-        if let (Some(word), Some(picker)) = (browser::named(event, "data-pick"), state.page_now().picker) {
+        if let (Some(word), Some(picker)) = (browser::named(event, "data-pick"), state.picker()) {
             choose(state, field(picker.field), &word);
         }
     });
@@ -72,17 +91,17 @@ fn typed(state: State, field: &'static Field, text: String) {
         Ok(value) => {
             let mut scenario = state.scenario_now();
             let mut within_ms = 0.0;
-            state.page(|ui| {
-                within_ms = window_of(&ui.text_of(id, &scenario), &text);
-                ui.forget(id);
-                ui.typed = Some((id, text, value.clone()));
+            state.drafts.change(|drafts| {
+                within_ms = window_of(&drafts.text_of(id, &scenario), &text);
+                drafts.forget(id);
+                drafts.typed = Some((id, text, value.clone()));
             });
             scenario.change(id, value);
             state.edit_within(id, within_ms, scenario);
         }
-        Err(message) => state.page(|ui| {
-            ui.forget(id);
-            ui.unread.push(Unread { field: id, text, message });
+        Err(message) => state.drafts.change(|drafts| {
+            drafts.forget(id);
+            drafts.unread.push(Unread { field: id, text, message });
         }),
     }
 }
@@ -91,20 +110,20 @@ fn typed(state: State, field: &'static Field, text: String) {
 fn step(state: State, field: &'static Field, event: &Event) {
     let key = browser::key_of(event).unwrap_or_default();
     let up = key == "ArrowUp";
-    if !up && key != "ArrowDown" || matches!(field.kind, FieldKind::Choice(_) | FieldKind::Flag) {
+    if !up && key != "ArrowDown" {
         return;
     }
     event.prevent_default();
     let now = state.scenario_now().get(field.id);
     if let Some(next) = stepped(field.kind, &now, up) {
-        state.page(|ui| ui.forget(field.id));
+        state.drafts.change(|drafts| drafts.forget(field.id));
         state.set(field.id, next);
     }
 }
 
 /// Opens a field's list at the chosen entry.
 fn open(state: State, field: &'static Field) {
-    let is_open = state.page_now().picker.is_some_and(|picker| picker.field == field.id);
+    let is_open = state.picker().is_some_and(|picker| picker.field == field.id);
     if is_searched(field) && !is_open {
         show(state, field, Picker::open(field, &state.scenario_now()));
     }
@@ -113,13 +132,13 @@ fn open(state: State, field: &'static Field) {
 /// Shows a list, its marked entry in sight.
 fn show(state: State, field: &'static Field, picker: Picker) {
     let marked = picker.at.map(|at| option_id(field, at));
-    state.page(|ui| ui.picker = Some(picker));
+    state.drafts.change(|drafts| drafts.picker = Some(picker));
     browser::after(0, move || browser::reveal(&marked.unwrap_or_default()));
 }
 
 /// Takes an entry of a list by its word.
 fn choose(state: State, field: &'static Field, word: &str) {
-    state.page(|ui| ui.picker = None);
+    state.drafts.change(|drafts| drafts.picker = None);
     match Way::of(word) {
         Some(Way::Paste) => actions::open_dialog(state, Some(Dialog::Paste)),
         Some(Way::Sizes) => actions::go_to_field(state, FieldId::HiddenSize),
@@ -129,7 +148,7 @@ fn choose(state: State, field: &'static Field, word: &str) {
 }
 
 fn picker_key(state: State, field: &'static Field, event: &Event) {
-    let picker = state.page_now().picker.filter(|picker| picker.field == field.id);
+    let picker = state.picker().filter(|picker| picker.field == field.id);
     let key = browser::key_of(event).unwrap_or_default();
     match (key.as_str(), picker) {
         ("ArrowDown", None) => open(state, field),
@@ -137,10 +156,10 @@ fn picker_key(state: State, field: &'static Field, event: &Event) {
         ("Enter", Some(picker)) => match picker.taken(field, &state.scenario_now()) {
             Some(word) => choose(state, field, word),
             // Nothing was changed, or nothing found: what was typed stays for who wants to mend it.
-            None if picker.at.is_some() || picker.search.is_none() => state.page(|ui| ui.picker = None),
+            None if picker.at.is_some() || picker.search.is_none() => state.drafts.change(|drafts| drafts.picker = None),
             None => {}
         },
-        ("Escape", Some(_)) => state.page(|ui| ui.picker = None),
+        ("Escape", Some(_)) => state.drafts.change(|drafts| drafts.picker = None),
         (key, Some(picker)) => match picker.moved(key, field.kind) {
             Some(at) => show(state, field, Picker { at: Some(at), ..picker }),
             None => return,

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::answers::Stairs;
+use super::answers::{Look, Stairs};
 use super::fields::picker::Picker;
 use super::panels::dialogs::paste::Pasted;
 use super::replay::Told;
-use crate::planner::Axis;
+use crate::planner::{Axis, NamedStair};
 use crate::scenario::records::SavedScenario;
 use crate::scenario::{FieldId, Scenario, Value, show};
 
@@ -28,7 +28,7 @@ pub struct Notice {
     pub id: u64,
     /// One sentence or two.
     pub text: String,
-    /// Whether something went wrong, rather than an explanation.
+    /// True if something went wrong, rather than an explanation.
     pub warning: bool,
 }
 
@@ -61,99 +61,66 @@ pub struct Saved {
     pub scenarios: Vec<SavedScenario>,
     /// How many unreadable ones were set aside.
     pub set_aside: usize,
-    /// Whether the browser lets us store anything.
+    /// True if the browser lets us store anything.
     pub available: bool,
 }
 
-/// The state of the page itself.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ui {
+/// Drafts in the form: texts that are no values yet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Drafts {
     /// Fields whose text cannot be read.
     pub unread: Vec<Unread>,
-    /// What was typed for a field's present value, such as `4k`; gone as soon as the value changes elsewhere.
+    /// The text typed for a field's present value, such as `4k`; gone as soon as the value changes elsewhere.
     pub typed: Option<(FieldId, String, Value)>,
     /// The list of models or accelerators that is open.
     pub picker: Option<Picker>,
-    /// Messages about the page.
-    pub notices: Vec<Notice>,
-    /// The message at the bottom.
-    pub toast: Option<Toast>,
-    /// Whether undo and redo have a step.
-    pub steps: (bool, bool),
-    /// Names of what the reader opened: rows of the ledger, help texts, folds, tables.
-    pub open: Vec<String>,
-    /// Names of the folds that the reader closed although something in them needs a look.
-    pub shut: Vec<String>,
-    /// Whether the length axis is logarithmic.
-    pub log_axis: bool,
-    /// Width and height of one curve on the page, CSS pixels.
-    pub plot_size: (u16, u16),
-    /// Width of the bar on the page, CSS pixels.
-    pub bar_width: u16,
-    /// Whether the bar shows the moment when the optimizer steps, as a story's step asks.
-    pub at_step: bool,
-    /// The curve that a phone shows.
-    pub axis: Axis,
-    /// What storage holds.
-    pub saved: Saved,
-    /// The saved scenario whose name is being changed.
-    pub renaming: Option<String>,
-    /// The open dialog.
-    pub dialog: Option<Dialog>,
-    /// What came of the text in the paste dialog.
-    pub pasted: Pasted,
-    /// Whether the link was copied, once that was tried.
-    pub copied: Option<bool>,
-    /// The best layouts at each number of GPUs, once the worker has found them.
-    pub stairs: Option<Arc<Stairs>>,
-    /// The allocator's answers, once the worker has found them.
-    pub told: Option<Arc<Told>>,
-    /// What stands in the planner's form, as it travels.
-    pub plan: String,
-    /// The points that are read on the curves by length and by GPUs, while they are not the scenario's own.
-    pub cursors: [Option<usize>; 2],
-    /// The last number given to a message.
-    pub last_id: u64,
 }
 
-impl Default for Ui {
-    fn default() -> Self {
+impl Drafts {
+    /// The text of that field that cannot be read.
+    pub fn unread_of(&self, id: FieldId) -> Option<&Unread> {
+        self.unread.iter().find(|unread| unread.field == id)
+    }
+
+    /// The text in a field: one that cannot be read, or as it was typed, or the value.
+    pub fn text_of(&self, id: FieldId, scenario: &Scenario) -> String {
+        if let Some(unread) = self.unread_of(id) {
+            return unread.text.clone();
+        }
+        let now = scenario.get(id);
+        match &self.typed {
+            Some((field, text, at)) if *field == id && *at == now => text.clone(),
+            _ => show(id, &now),
+        }
+    }
+
+    /// Forgets the text of a field that cannot be read.
+    pub fn forget(&mut self, id: FieldId) {
+        self.unread.retain(|unread| unread.field != id);
+    }
+
+    /// The drafts of those fields alone.
+    #[must_use]
+    pub fn of(&self, fields: impl Fn(FieldId) -> bool) -> Self {
         Self {
-            unread: Vec::new(),
-            typed: None,
-            picker: None,
-            notices: Vec::new(),
-            toast: None,
-            steps: (false, false),
-            open: Vec::new(),
-            shut: Vec::new(),
-            log_axis: true,
-            plot_size: (412, 254),
-            bar_width: 848,
-            at_step: false,
-            axis: Axis::SeqLength,
-            saved: Saved::default(),
-            renaming: None,
-            dialog: None,
-            pasted: Pasted::default(),
-            copied: None,
-            stairs: None,
-            told: None,
-            plan: String::new(),
-            cursors: [None; 2],
-            last_id: 0,
+            unread: self.unread.iter().filter(|unread| fields(unread.field)).cloned().collect(),
+            typed: self.typed.clone().filter(|(field, ..)| fields(*field)),
+            picker: self.picker.clone().filter(|picker| fields(picker.field)),
         }
     }
 }
 
-impl Ui {
-    /// A number that no message had.
-    pub fn next_id(&mut self) -> u64 {
-        self.last_id = self.last_id.saturating_add(1);
-        self.last_id
-    }
+/// What the reader opened and closed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Opened {
+    /// Names of what the reader opened: rows of the ledger, help texts, folds, tables.
+    pub open: Vec<String>,
+    /// Names of the folds that the reader closed although something in them needs a look.
+    pub shut: Vec<String>,
+}
 
-    /// Whether that is open.
+impl Opened {
+    /// True if that is open.
     pub fn is_open(&self, name: &str) -> bool {
         self.open.iter().any(|known| known == name)
     }
@@ -166,8 +133,8 @@ impl Ui {
         }
     }
 
-    /// A fold stands open or closed now, by the reader or because it needed a look. What the reader closes stays closed, whatever
-    /// changes elsewhere, until the reader opens it.
+    /// A fold stands open or closed now, by the reader or because it needed a look. A fold that the reader closes stays closed,
+    /// whatever changes elsewhere, until the reader opens it.
     pub fn unfolded(&mut self, name: &str, open: bool) {
         if self.is_open(name) != open {
             self.toggle(name);
@@ -178,60 +145,150 @@ impl Ui {
         }
     }
 
-    /// Whether the reader closed that fold.
+    /// True if the reader closed that fold.
     pub fn is_shut(&self, name: &str) -> bool {
         self.shut.iter().any(|known| known == name)
     }
+}
 
-    /// The text of that field that cannot be read.
-    pub fn unread_of(&self, id: FieldId) -> Option<&Unread> {
-        self.unread.iter().find(|unread| unread.field == id)
-    }
+/// The open dialog, and what happened in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dialogs {
+    /// The open dialog.
+    pub dialog: Option<Dialog>,
+    /// The outcome of the text in the paste dialog.
+    pub pasted: Pasted,
+    /// True if the link was copied, once that was tried.
+    pub copied: Option<bool>,
+}
 
-    /// What stands in a field: text that cannot be read, or as it was typed, or the value.
-    pub fn text_of(&self, id: FieldId, scenario: &Scenario) -> String {
-        if let Some(unread) = self.unread_of(id) {
-            return unread.text.clone();
-        }
-        let now = scenario.get(id);
-        match &self.typed {
-            Some((field, text, at)) if *field == id && *at == now => text.clone(),
-            _ => show(id, &now),
-        }
-    }
+/// Messages about the page itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Messages {
+    /// Messages that stay until they are closed.
+    pub notices: Vec<Notice>,
+    /// The message at the bottom.
+    pub toast: Option<Toast>,
+    /// The last number given to a message.
+    pub last_id: u64,
+}
 
-    /// Forgets what was typed into a field.
-    pub fn forget(&mut self, id: FieldId) {
-        self.unread.retain(|unread| unread.field != id);
+impl Messages {
+    /// A number that no message had.
+    pub fn next_id(&mut self) -> u64 {
+        self.last_id = self.last_id.saturating_add(1);
+        self.last_id
     }
+}
+
+/// How the charts are drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChartsLook {
+    /// True if the length axis is logarithmic.
+    pub log_axis: bool,
+    /// Width and height of one curve on the page, CSS pixels.
+    pub plot_size: (u16, u16),
+    /// Width of the bar on the page, CSS pixels.
+    pub bar_width: u16,
+    /// True if the bar shows the moment when the optimizer steps, as a story's step asks.
+    pub at_step: bool,
+    /// The curve that a phone shows.
+    pub axis: Axis,
+}
+
+impl Default for ChartsLook {
+    fn default() -> Self {
+        Self { log_axis: true, plot_size: (412, 254), bar_width: 848, at_step: false, axis: Axis::SeqLength }
+    }
+}
+
+impl ChartsLook {
+    /// The look of both curves.
+    pub const fn of_curves(&self) -> Look {
+        Look { log: self.log_axis, size: self.plot_size }
+    }
+}
+
+/// The points that are read on the curves by length and by GPUs, while they are not the scenario's own.
+pub type Cursors = [Option<usize>; 2];
+
+/// The scenarios kept in this browser.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SavedList {
+    /// All that storage holds.
+    pub saved: Saved,
+    /// The saved scenario whose name is being changed.
+    pub renaming: Option<String>,
+}
+
+/// Answers that the workers found for the page's own parts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FromWorkers {
+    /// The best layouts at each number of GPUs.
+    pub stairs: Option<Arc<Stairs>>,
+    /// The allocator's answers.
+    pub told: Option<Arc<Told>>,
+}
+
+impl FromWorkers {
+    /// The best layouts of that scenario at each number of GPUs; none while they are not known.
+    pub fn best(&self, scenario: &Scenario) -> &[NamedStair] {
+        self.stairs.as_deref().filter(|stairs| stairs.scenario == *scenario).map_or(&[], |stairs| &stairs.best)
+    }
+}
+
+/// The state of the page at one moment, by concern. The page keeps a signal for each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ui {
+    /// Drafts in the form.
+    pub drafts: Drafts,
+    /// What the reader opened and closed.
+    pub opened: Opened,
+    /// The open dialog.
+    pub dialogs: Dialogs,
+    /// Messages about the page.
+    pub messages: Messages,
+    /// How the charts are drawn.
+    pub look: ChartsLook,
+    /// The points that are read on the curves.
+    pub cursors: Cursors,
+    /// The scenarios kept in this browser.
+    pub saved: SavedList,
+    /// Answers that the workers found.
+    pub found: FromWorkers,
+    /// True if undo and redo have a step.
+    pub steps: (bool, bool),
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Ui, Unread};
+    use super::{Drafts, Opened, Unread};
     use crate::scenario::{FieldId, Scenario, Value};
 
     #[test]
     fn what_is_opened_closes_again() {
-        let mut ui = Ui::default();
-        ui.toggle("ledger/Weights");
-        assert!(ui.is_open("ledger/Weights") && !ui.is_open("ledger"));
-        ui.toggle("ledger/Weights");
-        assert!(ui.open.is_empty());
+        let mut opened = Opened::default();
+        opened.toggle("ledger/Weights");
+        assert!(opened.is_open("ledger/Weights") && !opened.is_open("ledger"));
+        opened.toggle("ledger/Weights");
+        assert!(opened.open.is_empty());
     }
 
     #[test]
     fn a_field_shows_what_was_typed_until_its_value_changes_elsewhere() {
         let mut scenario = Scenario::default();
         scenario.set(FieldId::SeqLength, Value::Integer(4096));
-        let mut ui = Ui { typed: Some((FieldId::SeqLength, "4k".to_owned(), Value::Integer(4096))), ..Ui::default() };
-        assert_eq!(ui.text_of(FieldId::SeqLength, &scenario), "4k");
+        let typed = Some((FieldId::SeqLength, "4k".to_owned(), Value::Integer(4096)));
+        let mut drafts = Drafts { typed, ..Drafts::default() };
+        assert_eq!(drafts.text_of(FieldId::SeqLength, &scenario), "4k");
         scenario.set(FieldId::SeqLength, Value::Integer(2048));
-        assert_eq!(ui.text_of(FieldId::SeqLength, &scenario), "2048");
+        assert_eq!(drafts.text_of(FieldId::SeqLength, &scenario), "2048");
         let text = Unread { field: FieldId::SeqLength, text: "nonsense".to_owned(), message: String::new() };
-        ui.unread.push(text);
-        assert_eq!(ui.text_of(FieldId::SeqLength, &scenario), "nonsense");
-        ui.forget(FieldId::SeqLength);
-        assert_eq!(ui.text_of(FieldId::SeqLength, &scenario), "2048");
+        drafts.unread.push(text);
+        assert_eq!(drafts.text_of(FieldId::SeqLength, &scenario), "nonsense");
+        assert_eq!(drafts.of(|id| id == FieldId::Gpus), Drafts::default());
+        assert_eq!(drafts.of(|id| id == FieldId::SeqLength), drafts);
+        drafts.forget(FieldId::SeqLength);
+        assert_eq!(drafts.text_of(FieldId::SeqLength, &scenario), "2048");
     }
 }

@@ -104,6 +104,7 @@ mod scenario {
 
 /// The page's and the worker's answers that need no browser.
 mod page {
+    mod actions;
     mod more;
     mod names;
     mod net;

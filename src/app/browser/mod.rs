@@ -22,21 +22,40 @@ use web_sys::{HtmlElement, KeyboardEvent};
 pub use self::files::{are_of_a_model, read_beginnings};
 pub use self::json::Json;
 pub use self::parts::{
-    announce, fill_inputs, keep_dialogs, keep_link, keep_painted, keep_standing, keep_title, keep_worded, on_rest, place_cursor,
-    put, show,
+    announce, fill_inputs, keep_dialogs, keep_link, keep_painted, keep_standing, keep_title, keep_worded, link_rests, on_rest,
+    place_cursor, put, show,
 };
 pub use self::patch::patch_inside;
 pub use self::sight::{is_in_sight, keep_below, land_on, observe};
 pub use self::stage::{
-    all, attribute, forget_story, has_modifier, is_hidden, is_presenting, keep_story, lesson_in_link, link_with_lesson, mark,
-    marked, set_hidden, set_story_aside, set_text, show_step, step_asks, stories, targets, unfold, unfold_for,
+    all, attribute, forget_story, has_modifier, is_wide, keep_story, mark, marked, set_hidden, set_story_aside, set_text,
+    show_step, steps_that_ask, stories, targets, unfold, unfold_for,
 };
 pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored, switch_theme};
 use super::history::Snapshot;
 use crate::scenario::codec::{encode_all, with_page_parts};
 
+/// The state of the page's leaf between two events: handles of the browser, and the link that it wrote last. They belong to the one thread
+/// that has a document and may not leave it, so that no signal can hold them.
+struct Leaf {
+    /// The link in the address bar.
+    written_link: RefCell<String>,
+    rests: parts::Rests,
+    sight: sight::Sight,
+    /// The tone that sounds, and the timer that ends it.
+    tone: RefCell<Option<(web_sys::AudioContext, Timeout)>>,
+}
+
 thread_local! {
-    static WRITTEN_LINK: RefCell<String> = const { RefCell::new(String::new()) };
+    /// The one place for them, rather than one beside each function.
+    static LEAF: Leaf = const {
+        Leaf { written_link: RefCell::new(String::new()), rests: parts::Rests::new(), sight: sight::Sight::new(), tone: RefCell::new(None) }
+    };
+}
+
+/// The tone that sounded until now, with its timer; another one takes its place.
+pub fn replace_tone(tone: Option<(web_sys::AudioContext, Timeout)>) -> Option<(web_sys::AudioContext, Timeout)> {
+    LEAF.with(|leaf| leaf.tone.replace(tone))
 }
 
 // ---- time ----
@@ -79,7 +98,7 @@ pub fn root() -> Option<HtmlElement> {
     root?.dyn_into().ok()
 }
 
-/// Whether the page stands inside another one; guard.js says so before the first picture.
+/// True if the page stands inside another one; guard.js says so before the first picture.
 pub fn is_embedded() -> bool {
     document().document_element().is_some_and(|root| root.has_attribute("data-embed"))
 }
@@ -130,19 +149,19 @@ pub fn fragment_of(said: &Snapshot) -> String {
 
 /// The link in the address bar is the scenario's.
 pub(super) fn link_is_written() {
-    WRITTEN_LINK.with_borrow_mut(|written| *written = fragment());
+    LEAF.with(|leaf| leaf.written_link.replace(fragment()));
 }
 
 fn write_link(link: &str) {
-    let link = &with_page_parts(&link_with_lesson(link), &fragment());
-    let same = WRITTEN_LINK.with_borrow(|written| written == link);
+    let link = &with_page_parts(link, &fragment());
+    let same = LEAF.with(|leaf| *leaf.written_link.borrow() == *link);
     if same {
         return;
     }
     let written =
         window().history().and_then(|history| history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("#{link}"))));
     if written.is_ok() {
-        WRITTEN_LINK.with_borrow_mut(|last| link.clone_into(last));
+        LEAF.with(|leaf| leaf.written_link.replace(link.clone()));
     }
 }
 
@@ -150,12 +169,12 @@ fn write_link(link: &str) {
 pub fn on_link_change(open: impl Fn(String) + 'static) {
     let check = move || {
         let link = fragment();
-        let own = WRITTEN_LINK.with_borrow(|written| *written == link);
+        let own = LEAF.with(|leaf| *leaf.written_link.borrow() == link);
         if own {
             return;
         }
         self::parts::link_stays();
-        WRITTEN_LINK.with_borrow_mut(|written| written.clone_from(&link));
+        LEAF.with(|leaf| leaf.written_link.replace(link.clone()));
         open(link);
     };
     EventListener::new(&window(), "hashchange", move |_| check()).forget();
@@ -265,7 +284,7 @@ pub fn select(id: &str) {
     }
 }
 
-/// What stands in the text area with that id.
+/// The text of the text area with that id.
 pub fn text_in(id: &str) -> String {
     area(id).map(|area| area.value()).unwrap_or_default()
 }
@@ -313,12 +332,12 @@ fn property(event: &Event, name: &str) -> JsValue {
     js_sys::Reflect::get(&target, &JsValue::from_str(name)).unwrap_or_default()
 }
 
-/// What stands in the input that an event is about.
+/// The text of the input that an event is about.
 pub fn value_of(event: &Event) -> String {
     property(event, "value").as_string().unwrap_or_default()
 }
 
-/// Whether the box that an event is about is ticked.
+/// True if the box that an event is about is ticked.
 pub fn is_checked(event: &Event) -> bool {
     property(event, "checked").is_truthy()
 }
@@ -330,13 +349,13 @@ pub fn select_all(event: &Event) {
     }
 }
 
-/// What stands in the input with that id.
+/// The text of the input with that id.
 pub fn value_in(id: &str) -> String {
     let input = document().get_element_by_id(id).and_then(|element| element.dyn_into::<web_sys::HtmlInputElement>().ok());
     input.map(|input| input.value()).unwrap_or_default()
 }
 
-/// What stands in the inputs inside the element with that id: a line `name=value` for each, of boxes for the ticked ones.
+/// The values of the inputs inside the element with that id: a line `name=value` for each, of boxes for the ticked ones.
 pub fn typed_in(id: &str) -> String {
     let Ok(inputs) = document().query_selector_all(&format!("#{id} [name]")) else { return String::new() };
     let mut lines = String::new();
@@ -353,7 +372,7 @@ pub fn typed_in(id: &str) -> String {
     lines
 }
 
-/// Whether the `details` that an event is about is open.
+/// True if the `details` that an event is about is open.
 pub fn is_unfolded(event: &Event) -> bool {
     of_target(event, "open").is_some()
 }
@@ -365,7 +384,7 @@ pub fn pointer_share(element: &Element, event: &Event) -> Option<f64> {
     (area.width() > 0.0).then(|| (f64::from(event.client_x()) - area.left()) / area.width())
 }
 
-/// Whether the pointer was pressed on this element and not released since.
+/// True if the pointer was pressed on this element and not released since.
 pub fn is_captured(element: &Element, event: &Event) -> bool {
     event.dyn_ref::<web_sys::PointerEvent>().is_some_and(|event| element.has_pointer_capture(event.pointer_id()))
 }
@@ -424,7 +443,7 @@ fn chosen(event: &web_sys::Event, most: f64) -> Option<Result<(web_sys::HtmlInpu
     Some(if file.size() > most * 1.0e6 { Err(too_large()) } else { Ok((input, file)) })
 }
 
-/// Whether the file chosen in an input is a pickle, by its name.
+/// True if the file chosen in an input is a pickle, by its name.
 pub fn is_pickle(event: &web_sys::Event) -> bool {
     let name = chosen(event, f64::INFINITY).and_then(Result::ok).map(|(_, file)| file.name().to_ascii_lowercase());
     name.is_some_and(|name| [".pickle", ".pkl"].iter().any(|ending| name.ends_with(ending)))

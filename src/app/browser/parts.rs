@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::thread::LocalKey;
 
 use gloo_timers::callback::Timeout;
 use leptos::prelude::*;
@@ -11,9 +10,10 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlDialogElement, HtmlElement};
 
 use super::patch::{patch, shown};
-use super::{after, document, fragment_of, link_is_written, mark, now_ms, sight, window, write_link};
+use super::{LEAF, after, document, fragment_of, link_is_written, mark, now_ms, sight, window, write_link};
 use crate::app::answers::Standing;
 use crate::app::markup::Html;
+use crate::app::presenter::link_with_lesson;
 use crate::app::state::State;
 
 /// How long after a frame began its picture is surely on its way to the screen, and input that came meanwhile has been taken.
@@ -45,17 +45,18 @@ fn place(name: &str) -> Option<Element> {
 }
 
 /// Keeps a part of the page what the HTML says; calls back after each change of it.
-pub fn show(name: &'static str, html: Box<dyn Fn() -> Html>, changed: fn(&Element)) {
+pub fn show(name: &'static str, html: ArcMemo<Html>, changed: fn(&Element)) {
     let Some(element) = place(name) else { return };
     let mut last = shown(&element);
-    let mut first = true;
     effect(Box::new(move || {
-        let html = html();
-        if std::mem::take(&mut first) || html.as_str() != last.as_str() {
-            patch(&element, &mut last, &html);
-            changed(&element);
-        }
+        html.with(|html| patch(&element, &mut last, html));
+        changed(&element);
     }));
+}
+
+/// Notes whether a picture is on its way, and tells whether one was.
+fn is_painting(now: bool) -> bool {
+    LEAF.with(|leaf| leaf.rests.is_painting.replace(now))
 }
 
 /// Lets what follows the picture know after every change that it has been painted. To be called before the first part is kept: what stands
@@ -64,10 +65,10 @@ pub fn keep_painted(state: State) {
     effect(Box::new(move || {
         state.said.track();
         state.answers.track();
-        if !PAINTING.replace(true) {
+        if !is_painting(true) {
             sight::wait();
             after_paint(move || {
-                PAINTING.set(false);
+                is_painting(false);
                 sight::go_on();
                 state.painted.notify();
             });
@@ -80,7 +81,7 @@ pub fn keep_painted(state: State) {
 pub fn keep_standing(state: State, changed: fn(State)) {
     let last = Cell::new(Standing::Present);
     effect(Box::new(move || {
-        let standing = state.answers.with(|answers| state.ui.with(|ui| answers.standing_in(ui)));
+        let standing = state.answers.with(|answers| answers.standing_with(state.unread.get()));
         if last.replace(standing) != standing {
             mark("data-answer", standing.word());
             after(0, move || changed(state));
@@ -88,8 +89,8 @@ pub fn keep_standing(state: State, changed: fn(State)) {
     }));
 }
 
-/// Lets what follows the words know after every change that they stand. Where the reader has opened or typed something, it is what they
-/// look at, and nothing waits for the picture.
+/// Lets what follows the words know after every change that they stand. Where the reader has opened something, it is what they look at,
+/// and nothing waits for the picture.
 pub fn keep_worded(state: State) {
     effect(Box::new(move || {
         state.said.track();
@@ -97,10 +98,9 @@ pub fn keep_worded(state: State) {
         state.worded.notify();
     }));
     effect(Box::new(move || {
-        state.ui.track();
+        state.opened.track();
+        state.dialogs.track();
         sight::go_on();
-        state.worded.notify();
-        state.painted.notify();
     }));
 }
 
@@ -156,7 +156,11 @@ pub fn keep_title(title: Box<dyn Fn() -> String>) {
 /// Once the scenario rests, its link stands in the address bar.
 pub fn keep_link(state: State) {
     link_is_written();
-    Rest::follows(&LINK, || {}, Rc::new(move || write_link(&fragment_of(&state.said_now()))));
+    let write = move || {
+        let lesson = state.lessons.with_value(|lessons| lessons.address.clone());
+        write_link(&link_with_lesson(&fragment_of(&state.said_now()), &lesson));
+    };
+    Rest::follows(LINK, || {}, Rc::new(write));
     let last = RefCell::new(state.said_now());
     let rests = move || {
         let now = state.said_now();
@@ -170,12 +174,12 @@ pub fn keep_link(state: State) {
 
 /// From now on the scenario's link, once it rests, stands in the address bar.
 pub fn link_rests() {
-    Rest::begins(&LINK);
+    Rest::begins(LINK);
 }
 
 /// The link in the address bar stays what it is.
 pub fn link_stays() {
-    LINK.with(|rest| rest.due.set(None));
+    with(LINK, |rest| rest.due.set(None));
 }
 
 /// Announces a text to screen readers once it rests, unless it is the first or none.
@@ -191,7 +195,15 @@ pub fn announce(state: State, text: impl Fn() -> String + 'static) {
         }
         last.replace(text);
     };
-    Rest::follows(&VOICE, move || state.worded.track(), Rc::new(say));
+    let track = move || {
+        state.worded.track();
+        state.unread.with(|_| ());
+        state.found.track();
+        for cursor in &state.cursors {
+            cursor.track();
+        }
+    };
+    Rest::follows(VOICE, track, Rc::new(say));
 }
 
 /// Opens and closes the native dialogs, each with its id, with a condition.
@@ -217,7 +229,7 @@ pub fn keep_dialogs(id: Box<dyn Fn() -> String>) {
 
 /// Calls back once the answer has rested after a change: what stands far below it follows then, so that the answer paints sooner.
 pub fn on_rest(state: State, action: Rc<dyn Fn()>) {
-    Rest::follows(&FAR, move || state.answers.track(), action);
+    Rest::follows(FAR, move || state.answers.track(), action);
 }
 
 /// Runs whenever what is tracked has changed, but not now.
@@ -231,7 +243,7 @@ fn after_first(track: impl Fn() + 'static, run: impl Fn() + 'static) {
     }));
 }
 
-/// What is done once changes have rested: one timer for all, which a further change does not replace but finds running, because starting
+/// Actions for when changes have rested: one timer for all, which a further change does not replace but finds running, because starting
 /// timers would take longer than most of what follows a change.
 struct Rest {
     ms: u32,
@@ -241,11 +253,28 @@ struct Rest {
     actions: RefCell<Vec<Rc<dyn Fn()>>>,
 }
 
-thread_local! {
-    static FAR: Rest = const { Rest::of(REST_MS) };
-    static LINK: Rest = const { Rest::of(LINK_REST_MS) };
-    static VOICE: Rest = const { Rest::of(SAY_MS) };
-    static PAINTING: Cell<bool> = const { Cell::new(false) };
+/// The three rests of the page, and whether a picture is on its way.
+pub(super) struct Rests {
+    far: Rest,
+    link: Rest,
+    voice: Rest,
+    is_painting: Cell<bool>,
+}
+
+impl Rests {
+    pub(super) const fn new() -> Self {
+        Self { far: Rest::of(REST_MS), link: Rest::of(LINK_REST_MS), voice: Rest::of(SAY_MS), is_painting: Cell::new(false) }
+    }
+}
+
+/// One of them.
+type Which = fn(&Rests) -> &Rest;
+const FAR: Which = |rests| &rests.far;
+const LINK: Which = |rests| &rests.link;
+const VOICE: Which = |rests| &rests.voice;
+
+fn with<T>(which: Which, act: impl FnOnce(&Rest) -> T) -> T {
+    LEAF.with(|leaf| act(which(&leaf.rests)))
 }
 
 impl Rest {
@@ -254,38 +283,38 @@ impl Rest {
     }
 
     /// Adds an action; the first one makes what is tracked, the same for all of them, begin the rest.
-    fn follows(all: &'static LocalKey<Self>, track: impl Fn() + 'static, action: Rc<dyn Fn()>) {
-        let first = all.with(|rest| {
+    fn follows(which: Which, track: impl Fn() + 'static, action: Rc<dyn Fn()>) {
+        let first = with(which, |rest| {
             rest.actions.borrow_mut().push(action);
             rest.actions.borrow().len() == 1
         });
         if first {
-            after_first(track, move || Self::begins(all));
+            after_first(track, move || Self::begins(which));
         }
     }
 
     /// The rest begins anew.
-    fn begins(all: &'static LocalKey<Self>) {
-        all.with(|rest| {
+    fn begins(which: Which) {
+        with(which, |rest| {
             rest.due.set(Some(now_ms() + f64::from(rest.ms)));
             if rest.timer.borrow().is_none() {
-                rest.waits(all, rest.ms);
+                rest.waits(which, rest.ms);
             }
         });
     }
 
-    fn waits(&self, all: &'static LocalKey<Self>, ms: u32) {
-        self.timer.replace(Some(Timeout::new(ms, move || Self::ends(all))));
+    fn waits(&self, which: Which, ms: u32) {
+        self.timer.replace(Some(Timeout::new(ms, move || Self::ends(which))));
     }
 
     /// The timer has run: acts, unless a change has come meanwhile.
-    fn ends(all: &'static LocalKey<Self>) {
-        let actions = all.with(|rest| {
+    fn ends(which: Which) {
+        let actions = with(which, |rest| {
             rest.timer.replace(None);
             let left = rest.due.get()? - now_ms();
             if left >= 1.0 {
                 // The browser's timers count whole milliseconds.
-                rest.waits(all, u32::try_from(crate::units::ceil_u64(left)).unwrap_or(rest.ms));
+                rest.waits(which, u32::try_from(crate::units::ceil_u64(left)).unwrap_or(rest.ms));
                 return None;
             }
             rest.due.set(None);

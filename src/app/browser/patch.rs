@@ -19,7 +19,7 @@ pub fn patch(element: &Element, shown: &mut Tree, html: &Html) {
     *shown = new;
 }
 
-/// What an element that somebody else wrote says now.
+/// The HTML of an element that somebody else wrote.
 pub fn shown(element: &Element) -> Tree {
     Tree::new(element.outer_html())
 }

@@ -1,4 +1,5 @@
-//! What of the page is in sight, and what stands below the window: it is laid out right after the picture of a change instead of before it.
+//! The part of the page in sight, and the part below the window, which is laid out right after the picture of a change instead of before
+//! it.
 //!
 //! The browser leaves out on its own what is further away than a window and a half; what begins just below the window would take a sixth
 //! of the time until the answer can be seen. Its words are written with all others. Only what is *below* waits, because nothing in sight
@@ -10,25 +11,36 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, IntersectionObserver, IntersectionObserverEntry, IntersectionObserverInit};
 
-use super::{after, document, focus, on, window};
+use super::{LEAF, after, document, focus, on, window};
 
 /// The attribute of a place whose parts wait; `fields.css` says how.
 const WAITS: &str = "data-waits";
 
-thread_local! {
+/// The place that waits below the window, and the landing that is under way.
+pub(super) struct Sight {
     /// The place of all that follows the answer and the form, while it stands below the window.
-    static BELOW: RefCell<Option<Element>> = const { RefCell::new(None) };
-    static WAITING: RefCell<Option<Element>> = const { RefCell::new(None) };
+    below: RefCell<Option<Element>>,
+    waiting: RefCell<Option<Element>>,
     /// The number of the landing that is under way: a later one, or a move of the reader's own, ends it.
-    static LANDING: Cell<u32> = const { Cell::new(0) };
-    static LISTENS: Cell<bool> = const { Cell::new(false) };
+    landing: Cell<u32>,
+    listens: Cell<bool>,
+}
+
+impl Sight {
+    pub(super) const fn new() -> Self {
+        Self { below: RefCell::new(None), waiting: RefCell::new(None), landing: Cell::new(0), listens: Cell::new(false) }
+    }
+}
+
+fn with<T>(act: impl FnOnce(&Sight) -> T) -> T {
+    LEAF.with(|leaf| act(&leaf.sight))
 }
 
 /// How often a landing looks whether its heading moved, and for how long: panels are fetched when they come near and grow then.
 const LOOK_MS: u32 = 100;
 const LOOKS: u32 = 60;
 
-/// Whether any of the element with that id is in the window.
+/// True if any of the element with that id is in the window.
 pub fn is_in_sight(id: &str) -> bool {
     let Some(place) = document().get_element_by_id(id).map(|element| element.get_bounding_client_rect()) else { return false };
     let height = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(0.0);
@@ -61,24 +73,24 @@ pub fn keep_below() {
     // A browser that cannot tell draws everything at once.
     let _ = observe(&place.clone(), "0px", move |entry| {
         let is_below = !entry.is_intersecting() && entry.bounding_client_rect().top() > 0.0;
-        BELOW.set(is_below.then(|| place.clone()));
+        with(|sight| sight.below.replace(is_below.then(|| place.clone())));
         if entry.is_intersecting() {
             go_on();
         }
     });
 }
 
-/// What stands below the window waits from now on.
+/// The part below the window waits from now on.
 pub fn wait() {
-    let Some(below) = BELOW.with_borrow(Clone::clone) else { return };
+    let Some(below) = with(|sight| sight.below.borrow().clone()) else { return };
     if !below.contains(document().active_element().as_deref()) && below.set_attribute(WAITS, "").is_ok() {
-        WAITING.set(Some(below));
+        with(|sight| sight.waiting.replace(Some(below)));
     }
 }
 
 /// Nothing waits any longer.
 pub fn go_on() {
-    if let Some(below) = WAITING.take() {
+    if let Some(below) = with(|sight| sight.waiting.take()) {
         let _ = below.remove_attribute(WAITS);
     }
 }
@@ -90,7 +102,7 @@ pub fn land_on(id: &str) {
     let section = document().get_element_by_id(id).and_then(|place| place.closest("section").ok().flatten());
     let Some(section) = section else { return };
     let number = end_landing();
-    if !LISTENS.replace(true) {
+    if !with(|sight| sight.listens.replace(true)) {
         for kind in ["wheel", "touchmove", "pointerdown", "keydown"] {
             on(kind, |_| _ = end_landing());
         }
@@ -101,8 +113,11 @@ pub fn land_on(id: &str) {
 
 /// Ends a landing that is under way, and gives the number of the next one.
 fn end_landing() -> u32 {
-    LANDING.set(LANDING.get().wrapping_add(1));
-    LANDING.get()
+    with(|sight| {
+        let next = sight.landing.get().wrapping_add(1);
+        sight.landing.set(next);
+        next
+    })
 }
 
 /// How far the window was moved down the page, and how high the page is.
@@ -117,7 +132,7 @@ fn stay(section: Element, number: u32, looks: u32, (was, high): (f64, i32)) {
     after(LOOK_MS, move || {
         let (now, height) = place_of_window();
         let scrolled = (now - was).abs() > 1.0 && height == high;
-        if looks > 0 && LANDING.get() == number && !scrolled {
+        if looks > 0 && with(|sight| sight.landing.get()) == number && !scrolled {
             section.scroll_into_view();
             stay(section, number, looks - 1, place_of_window());
         }

@@ -1,44 +1,15 @@
-//! The presenter's stage, and what storage keeps of lessons.
+//! The presenter's stage, and the records of lessons in storage.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, KeyboardEvent};
 
 use super::around;
-use super::parts::link_rests;
 use super::storage::{keep, keys_of, remove, set_aside, storage};
 use crate::units::sort_short;
 
-/// What stands before the name of a record, such as `story:own-1`, in its storage key.
+/// The beginning of a record's key, before its name, such as `story:own-1`, in its storage key.
 const RECORD: &str = "headroom:v1:";
-
-thread_local! {
-    /// What the address says about a lesson beside the scenario.
-    static LESSON: std::cell::RefCell<String> = const { std::cell::RefCell::new(String::new()) };
-}
-
-// ---- link ----
-
-/// From now on the address says that about a lesson, `&present=zero.3`.
-pub fn lesson_in_link(part: &str) {
-    let same = LESSON.with_borrow_mut(|lesson| {
-        let same = lesson == part;
-        part.clone_into(lesson);
-        same
-    });
-    if same {
-        return;
-    }
-    link_rests();
-}
-
-/// A scenario's link with what the address says about a lesson. A story that travels in the link leaves no room for a scenario.
-pub fn link_with_lesson(link: &str) -> String {
-    LESSON.with_borrow(|lesson| {
-        let link = if lesson.contains("&story=") { "v1" } else { link };
-        format!("{link}{lesson}")
-    })
-}
 
 // ---- stage ----
 
@@ -60,10 +31,9 @@ pub fn marked(name: &str) -> Option<String> {
     document().document_element()?.get_attribute(name)
 }
 
-/// Whether a story is shown on a screen as large as a projector's.
-pub fn is_presenting() -> bool {
-    let wide = window().inner_width().ok().and_then(|width| width.as_f64()).is_some_and(|width| width >= 880.0);
-    wide && marked("data-present").is_some()
+/// True on a screen as large as a projector's.
+pub fn is_wide() -> bool {
+    window().inner_width().ok().and_then(|width| width.as_f64()).is_some_and(|width| width >= 880.0)
 }
 
 /// An attribute of the element with that id.
@@ -89,11 +59,6 @@ pub fn set_hidden(id: &str, hidden: bool) {
     }
 }
 
-/// Whether it is hidden, or not there.
-pub fn is_hidden(id: &str) -> bool {
-    element(id).is_none_or(|place| place.has_attribute("hidden"))
-}
-
 /// Every element of that kind, in the page's order.
 pub fn all(selector: &str) -> Vec<Element> {
     let Ok(found) = document().query_selector_all(selector) else { return Vec::new() };
@@ -108,9 +73,11 @@ pub fn show_step(number: usize) {
     }
 }
 
-/// Whether the step that is shown asks something.
-pub fn step_asks() -> bool {
-    all("#present [data-step][data-question]").iter().any(|step| !step.has_attribute("hidden"))
+/// The steps of the story on the stage that ask something, counted from 0.
+pub fn steps_that_ask() -> Vec<usize> {
+    let steps = all("#present [data-step]");
+    let asks = |(at, step): (usize, &Element)| step.has_attribute("data-question").then_some(at);
+    steps.iter().enumerate().filter_map(asks).collect()
 }
 
 /// Opens the folds around the element with that id.
@@ -131,12 +98,12 @@ pub fn unfold_for(keys: &str) {
     }
 }
 
-/// Whether a key was pressed together with Ctrl, Alt or Cmd.
+/// True if a key was pressed together with Ctrl, Alt or Cmd.
 pub fn has_modifier(event: &Event) -> bool {
     event.dyn_ref::<KeyboardEvent>().is_some_and(|event| event.ctrl_key() || event.alt_key() || event.meta_key())
 }
 
-/// Whether an event is about an element of that kind, or one inside it.
+/// True if an event is about an element of that kind, or one inside it.
 pub fn targets(event: &Event, selector: &str) -> bool {
     around(event, selector).is_some()
 }

@@ -1,4 +1,4 @@
-//! What stays in this browser: the theme and the saved scenarios.
+//! Storage of this browser: the theme and the saved scenarios.
 
 use gloo_events::EventListener;
 use gloo_storage::{LocalStorage, Storage as _};
@@ -21,7 +21,7 @@ pub fn saved_theme() -> Option<String> {
     storage()?.get_item(THEME).ok().flatten().filter(|theme| theme == "light" || theme == "dark")
 }
 
-/// Whether the page is dark now.
+/// True if the page is dark now.
 pub fn is_dark() -> bool {
     saved_theme().map_or_else(
         || window().match_media("(prefers-color-scheme: dark)").ok().flatten().is_some_and(|query| query.matches()),

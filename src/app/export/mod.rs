@@ -74,7 +74,7 @@ pub struct Luggage {
     pub when: String,
     /// When, milliseconds since 1970.
     pub clock_ms: u64,
-    /// Whether the curve over the length goes by doublings.
+    /// True if the curve over the length goes by doublings.
     pub log: bool,
 }
 

@@ -1,12 +1,11 @@
 //! An input with everything around it: label, help, error.
 
-use std::cell::RefCell;
-
-use super::input::{self, input};
+use super::input::input;
+use crate::app::action::Action;
 use crate::app::answers::Answers;
 use crate::app::later;
 use crate::app::markup::{Html, html};
-use crate::app::ui::Ui;
+use crate::app::ui::{Drafts, Opened};
 use crate::scenario::{Choice, FOLLOWING, Field, FieldId, FieldKind, Mode, Scenario, Value, range_text, show};
 use crate::stacks::Stack;
 
@@ -21,8 +20,8 @@ struct Problem {
 
 /// The problem of that field: text that cannot be read, or a value that does not go with the others. That something is being fetched is
 /// nothing to correct.
-fn problem_of(id: FieldId, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Option<Problem> {
-    if let Some(unread) = ui.unread_of(id) {
+fn problem_of(id: FieldId, scenario: &Scenario, answers: &Answers, drafts: &Drafts) -> Option<Problem> {
+    if let Some(unread) = drafts.unread_of(id) {
         let value = scenario.get(id);
         return Some(Problem {
             message: unread.message.clone(),
@@ -34,8 +33,8 @@ fn problem_of(id: FieldId, scenario: &Scenario, answers: &Answers, ui: &Ui) -> O
 }
 
 /// What is wrong with that field, if anything is, where its input stands elsewhere.
-pub fn told(field: &Field, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Option<Html> {
-    problem_of(field.id, scenario, answers, ui).map(|problem| error(field, &problem))
+pub fn told(field: &Field, scenario: &Scenario, answers: &Answers, drafts: &Drafts) -> Option<Html> {
+    problem_of(field.id, scenario, answers, drafts).map(|problem| error(field, &problem))
 }
 
 /// Ids of the help and error texts that describe an input.
@@ -43,64 +42,10 @@ fn described_by(field: &Field, problem: bool) -> String {
     if problem { format!("e-{0} h-{0}", field.key) } else { format!("h-{}", field.key) }
 }
 
-/// All that the frame of a field says besides the field itself.
-#[derive(PartialEq)]
-struct Said {
-    value: Value,
-    typed: Option<String>,
-    problem: Option<Problem>,
-    set: bool,
-    pasted: bool,
-    hint: String,
-    follows: bool,
-    open: bool,
-    wide: bool,
-    family: Option<Value>,
-}
-
-thread_local! {
-    /// The frames as they were last: a change of one field leaves all others as they are.
-    static LAST: RefCell<Vec<(FieldId, Said, Html)>> = const { RefCell::new(Vec::new()) };
-}
-
 /// Label, help button, the input, help and error. The first field of a group, whose heading stands for its label, is wide.
-pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
-    let problem = problem_of(field.id, scenario, answers, ui);
-    let open = ui.is_open(&help_name(field));
-    if matches!(field.kind, FieldKind::Model | FieldKind::Accelerator) {
-        // Their lists know all of the scenario.
-        return written(field, (wide, open), problem, scenario, ui);
-    }
-    let unread = ui.unread_of(field.id).map(|unread| &unread.text);
-    let typed = ui.typed.as_ref().filter(|(typed, ..)| *typed == field.id).map(|(_, text, _)| text);
-    let said = Said {
-        value: scenario.get(field.id),
-        typed: unread.or(typed).cloned(),
-        problem,
-        set: scenario.is_set(field.id),
-        pasted: scenario.is_pasted(),
-        hint: input::hint(field, scenario),
-        follows: scenario.follows(field.id),
-        open,
-        wide,
-        family: (field.id == FieldId::Stack).then(|| scenario.get(FieldId::Family)),
-    };
-    LAST.with_borrow_mut(|last| {
-        let known = last.iter().position(|(id, ..)| *id == field.id);
-        if let Some((_, _, html)) = known.and_then(|at| last.get(at)).filter(|(_, known, _)| *known == said) {
-            return html.clone();
-        }
-        let html = written(field, (wide, open), said.problem.clone(), scenario, ui);
-        let now = (field.id, said, html.clone());
-        match known.and_then(|at| last.get_mut(at)) {
-            Some(place) => *place = now,
-            None => last.push(now),
-        }
-        html
-    })
-}
-
-fn written(field: &Field, (wide, open): (bool, bool), problem: Option<Problem>, scenario: &Scenario, ui: &Ui) -> Html {
+pub fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, drafts: &Drafts, opened: &Opened) -> Html {
+    let problem = problem_of(field.id, scenario, answers, drafts);
+    let open = opened.is_open(&help_name(field));
     let label = match field.kind {
         _ if wide => Html::new(),
         FieldKind::Flag => html! { span class="field__label" {} },
@@ -123,11 +68,11 @@ fn written(field: &Field, (wide, open): (bool, bool), problem: Option<Problem>, 
                 }
                 button type="button" class="field__info" aria-label={ "About " (field.label) }
                     aria-expanded=(open) aria-controls={ "h-" (field.key) }
-                    data-do={ "open:" (help_name(field)) } {
+                    data-do=(Action::Toggle(help_name(field))) {
                     "?"
                 }
             }
-            (input(field, scenario, ui, &described, problem.is_some()))
+            (input(field, scenario, drafts, &described, problem.is_some()))
             @if let Some(says) = says(field, scenario) { (says) }
             (help(field, open, scenario))
             @if let Some(changed) = changed(field, scenario) { (changed) }
@@ -189,7 +134,7 @@ fn following(field: &Field, open: bool, scenario: &Scenario) -> Option<Html> {
     let back = (!scenario.follows(field.id)).then(|| {
         html! {
             " "
-            button type="button" class="link" data-do={ "clear:" (field.key) } { "Let it follow" }
+            button type="button" class="link" data-do=(Action::Clear(field.id)) { "Let it follow" }
         }
     });
     let how = if back.is_some() { "Set by hand: it does not follow the model and the users." } else { FOLLOWS };
@@ -212,7 +157,7 @@ fn changed(field: &Field, scenario: &Scenario) -> Option<Html> {
         html! {
             p class="field__changed" {
                 "Changed by hand. "
-                button type="button" class="link" data-do={ "clear:" (field.key) } {
+                button type="button" class="link" data-do=(Action::Clear(field.id)) {
                     "Back to the list's value"
                 }
             }
@@ -228,7 +173,7 @@ fn error(field: &Field, problem: &Problem) -> Html {
             (problem.message)
             " "
             @if let Some((text, _)) = problem.way_out.as_ref() {
-                button type="button" class="link" data-do={ "repair:" (field.key) } { (text) }
+                button type="button" class="link" data-do=(Action::Repair(field.id)) { (text) }
             }
         }
     }
@@ -236,14 +181,20 @@ fn error(field: &Field, problem: &Problem) -> Html {
 
 #[cfg(test)]
 mod tests {
-    use super::{described_by, frame, problem_of};
+    use super::{described_by, problem_of};
+    use crate::app::answers::Answers;
     use crate::app::fields::picker::Picker;
+    use crate::app::markup::Html;
     use crate::app::panels::tests::{answers, count, text};
-    use crate::app::ui::{Ui, Unread};
+    use crate::app::ui::{Drafts, Opened, Ui, Unread};
     use crate::scenario::codec::decode;
-    use crate::scenario::{FieldId, Mode, Scenario, Value, field, fields};
+    use crate::scenario::{Field, FieldId, Mode, Scenario, Value, field, fields};
 
     const LINK: &str = "v1&m=llama3-8b&n=8";
+
+    fn frame(field: &Field, wide: bool, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
+        super::frame(field, wide, scenario, answers, &ui.drafts, &ui.opened)
+    }
 
     #[test]
     fn what_follows_says_so_and_what_was_set_can_follow_again() {
@@ -251,7 +202,7 @@ mod tests {
         scenario.set(FieldId::Mode, Value::choice(Mode::Serve));
         let answers = answers("v1&do=serve&m=llama3-8b&n=1");
         let gpus = field(FieldId::Gpus);
-        let ui = Ui { open: vec![super::help_name(gpus)], ..Ui::default() };
+        let ui = Ui { opened: Opened { open: vec![super::help_name(gpus)], ..Opened::default() }, ..Ui::default() };
         let words = |scenario: &Scenario, ui: &Ui| text(&frame(gpus, false, scenario, &answers, ui));
         assert!(
             words(&scenario, &ui).contains("Until you set it, it follows")
@@ -288,7 +239,8 @@ mod tests {
 
     #[test]
     fn a_list_is_open_for_one_field_at_a_time() {
-        let ui = Ui { picker: Some(Picker::open(field(FieldId::Accelerator), &decode(LINK).scenario)), ..Ui::default() };
+        let picker = Some(Picker::open(field(FieldId::Accelerator), &decode(LINK).scenario));
+        let ui = Ui { drafts: Drafts { picker, ..Drafts::default() }, ..Ui::default() };
         let open = |id: FieldId| {
             let frame = frame(field(id), false, &decode(LINK).scenario, &answers(LINK), &ui);
             count(&frame, "aria-expanded=\"true\"")
@@ -301,7 +253,7 @@ mod tests {
         let mut scenario = decode(LINK).scenario;
         let layers = field(FieldId::NumHiddenLayers);
         let mut ui = Ui::default();
-        ui.toggle("help-l");
+        ui.opened.toggle("help-l");
         let open = frame(layers, false, &scenario, &answers(LINK), &ui);
         assert_eq!((count(&open, " hidden>"), count(&open, "clear:l")), (0, 0));
         scenario.set(FieldId::NumHiddenLayers, Value::Integer(40));
@@ -327,7 +279,7 @@ mod tests {
     fn a_problem_comes_with_its_way_out() {
         let (scenario, good) = (decode(LINK).scenario, answers(LINK));
         let unread = Unread { field: FieldId::SeqLength, text: "x".to_owned(), message: "“x” is no number.".to_owned() };
-        let ui = Ui { unread: vec![unread], ..Ui::default() };
+        let ui = Ui { drafts: Drafts { unread: vec![unread], ..Drafts::default() }, ..Ui::default() };
         let broken = frame(field(FieldId::SeqLength), false, &scenario, &good, &ui);
         assert!(text(&broken).contains("“x” is no number. Back to"), "{}", text(&broken));
         assert_eq!((count(&broken, "field--invalid"), count(&broken, "repair:s")), (1, 1));
@@ -335,6 +287,6 @@ mod tests {
         let link = "v1&m=llama3-8b&n=8&tp=3";
         let bad = answers(link);
         let named = bad.problems.first().expect("a problem").field;
-        assert!(problem_of(named, &decode(link).scenario, &bad, &Ui::default()).is_some());
+        assert!(problem_of(named, &decode(link).scenario, &bad, &Drafts::default()).is_some());
     }
 }

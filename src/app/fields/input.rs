@@ -5,22 +5,22 @@
 
 use super::picker;
 use crate::app::markup::{Html, html};
-use crate::app::ui::Ui;
+use crate::app::ui::Drafts;
 use crate::app::words::model_name;
 use crate::scenario::{Choice, Field, FieldId, FieldKind, Scenario, Value};
 
 /// The input; `described` names the texts that describe it, `problem` says whether its value needs a look.
-pub fn input(field: &Field, scenario: &Scenario, ui: &Ui, described: &str, problem: bool) -> Html {
+pub fn input(field: &Field, scenario: &Scenario, drafts: &Drafts, described: &str, problem: bool) -> Html {
     match field.kind {
         FieldKind::Choice(options) => select(field, options, scenario, described, problem),
         FieldKind::Flag => toggle(field, scenario, described),
-        FieldKind::Model | FieldKind::Accelerator => searched(field, scenario, ui, described),
+        FieldKind::Model | FieldKind::Accelerator => searched(field, scenario, drafts, described),
         FieldKind::Integer { .. }
         | FieldKind::Decimal { .. }
         | FieldKind::Text { .. }
         | FieldKind::Words { .. }
         | FieldKind::Keys { .. }
-        | FieldKind::Layers => typed(field, scenario, &ui.text_of(field.id, scenario), described, problem),
+        | FieldKind::Layers => typed(field, scenario, &drafts.text_of(field.id, scenario), described, problem),
     }
 }
 
@@ -76,8 +76,8 @@ fn toggle(field: &Field, scenario: &Scenario, described: &str) -> Html {
 }
 
 /// A text input with a list under it; typing narrows the list, Enter or a click chooses.
-fn searched(field: &Field, scenario: &Scenario, ui: &Ui, described: &str) -> Html {
-    let open = ui.picker.as_ref().filter(|picker| picker.field == field.id);
+fn searched(field: &Field, scenario: &Scenario, drafts: &Drafts, described: &str) -> Html {
+    let open = drafts.picker.as_ref().filter(|picker| picker.field == field.id);
     let (text, marked, list) = picker::shown(field, open, scenario);
     html! {
         div class="picker" {

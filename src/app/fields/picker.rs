@@ -104,7 +104,7 @@ impl Picker {
         self.found(kind).1
     }
 
-    /// Whether any row was found, and the entries to show.
+    /// True if any row was found, and the entries to show.
     fn found(&self, kind: FieldKind) -> (bool, Vec<Entry>) {
         let (found, rows) = self.rows(kind);
         let ways: &[Way] = match kind {
@@ -115,7 +115,7 @@ impl Picker {
         (found, rows.into_iter().map(Entry::Row).chain(ways.iter().copied().map(Entry::Way)).collect())
     }
 
-    /// Whether any row was found, and the rows to show.
+    /// True if any row was found, and the rows to show.
     fn rows(&self, kind: FieldKind) -> (bool, Vec<&'static Row>) {
         let list = list(kind);
         let typed = self.search.as_deref().unwrap_or_default();

@@ -23,7 +23,7 @@ pub struct Row {
     size: OnceLock<String>,
     /// Longest context of a model, bandwidth of an accelerator; empty where unknown.
     pub more: String,
-    /// Whether it was checked against a source.
+    /// True if it was checked against a source.
     pub verified: bool,
 }
 

@@ -1,6 +1,7 @@
 //! Allocated, reserved, in use: the end of the ledger, as PyTorch's allocator and the driver count; and a warning where these contradict
 //! the answer.
 
+use crate::app::action::Action;
 use crate::app::device::{Device, Part, Shown};
 use crate::app::markup::{Html, html};
 use crate::app::panels::fixes::apply;
@@ -104,7 +105,7 @@ fn help(scenario: &Scenario, device: &Device) -> Html {
     let mut changed = scenario.clone();
     changed.set(FieldId::ExpandableSegments, Value::Flag(true));
     html! {
-        button type="button" class="fix" data-do={ "take:" (encode(&changed)) } {
+        button type="button" class="fix" data-do=(Action::Take(encode(&changed))) {
             span class="fix__title" { "Growing segments" }
             span class="fix__effect" { code { "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True" } }
         }
@@ -118,7 +119,7 @@ fn changes(scenario: &Scenario, job: &Job, unit: MemoryUnit) -> Html {
         let mut changed = scenario.clone();
         apply(&mut changed, fix);
         html! {
-            button type="button" class="fix" data-do={ "take:" (encode(&changed)) } {
+            button type="button" class="fix" data-do=(Action::Take(encode(&changed))) {
                 span class="fix__title" { (fix.title) }
                 span class="fix__effect" {
                     (scale.show(fix.before))

@@ -1,5 +1,6 @@
 //! What the share dialog offers besides the link: files, pictures, a page inside another page.
 
+use crate::app::action::Action;
 use crate::app::export::{Form, Luggage, file};
 use crate::app::markup::{Html, html};
 use crate::launch::{Format, Written, defaults, write};
@@ -49,7 +50,7 @@ pub fn answer(fragment: &str, asked: &str) -> Html {
 fn menu(luggage: &Luggage, pinned: usize) -> Html {
     let file = |form: Form| {
         html! {
-            button type="button" class="button" data-do={ "take-along:" (form.word()) } {
+            button type="button" class="button" data-do=(Action::TakeAlong(form.word().to_owned())) {
                 (form.label())
             }
         }
@@ -93,7 +94,7 @@ fn menu(luggage: &Luggage, pinned: usize) -> Html {
             (snippet(luggage))
         }
         div class="share__tools" {
-            button type="button" class="button" data-do="copy:embed-code" { "Copy these lines" }
+            button type="button" class="button" data-do=(Action::Copy("embed-code".to_owned())) { "Copy these lines" }
         }
     }
 }
@@ -121,7 +122,7 @@ fn commands(luggage: &Luggage) -> Html {
                     (written.text)
                 }
                 div class="share__tools" {
-                    button type="button" class="button" data-do={ "copy:" (id) } { "Copy" }
+                    button type="button" class="button" data-do=(Action::Copy(id.clone())) { "Copy" }
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use crate::app::action::{Action, FitsList, FitsOrder};
 use crate::app::markup::{Html, html};
 use crate::app::what_fits::{Fit, SPEED_AT, what_fits};
 use crate::app::words::{accelerator_name, whole};
@@ -27,7 +28,8 @@ fn rows(scenario: &Scenario) -> Arc<Vec<Fit>> {
 
 /// The table; `asked` is an order and, behind a blank, the word of a format or way: `speed awq`.
 pub fn panel(scenario: &Scenario, asked: &str, unit: MemoryUnit) -> Html {
-    let (order, way) = asked.split_once(' ').unwrap_or((asked, ""));
+    let FitsList { order, way } = FitsList::read(asked).unwrap_or(FitsList { order: FitsOrder::Size, way: String::new() });
+    let way = way.as_str();
     let all = rows(scenario);
     let mut shown: Vec<&Fit> = all.iter().filter(|fit| way.is_empty() || fit.way == way).collect();
     if way.is_empty() {
@@ -35,9 +37,11 @@ pub fn panel(scenario: &Scenario, asked: &str, unit: MemoryUnit) -> Html {
         shown.dedup_by_key(|fit| fit.model.id);
     }
     match order {
-        "length" => shown.sort_by_key(|fit| std::cmp::Reverse((fit.length, fit.parameters))),
-        "speed" => shown.sort_by(|a, b| b.tokens_per_second.unwrap_or(0.0).total_cmp(&a.tokens_per_second.unwrap_or(0.0))),
-        _ => shown.sort_by_key(|fit| std::cmp::Reverse(fit.parameters)),
+        FitsOrder::Length => shown.sort_by_key(|fit| std::cmp::Reverse((fit.length, fit.parameters))),
+        FitsOrder::Speed => {
+            shown.sort_by(|a, b| b.tokens_per_second.unwrap_or(0.0).total_cmp(&a.tokens_per_second.unwrap_or(0.0)));
+        }
+        FitsOrder::Size => shown.sort_by_key(|fit| std::cmp::Reverse(fit.parameters)),
     }
     let serves = scenario.mode() == Mode::Serve;
     html! {
@@ -74,7 +78,7 @@ fn about(scenario: &Scenario, count: usize, serves: bool) -> String {
 }
 
 /// Buttons for one format or way alone.
-fn ways(all: &[Fit], order: &str, now: &str) -> Html {
+fn ways(all: &[Fit], order: FitsOrder, now: &str) -> Html {
     let mut found: Vec<(&str, &str)> = Vec::new();
     for fit in all {
         if !found.iter().any(|(word, _)| *word == fit.way) {
@@ -84,7 +88,7 @@ fn ways(all: &[Fit], order: &str, now: &str) -> Html {
     let button = |word: &str, label: &str| {
         html! {
             button type="button" class="button" aria-pressed=(if word == now { "true" } else { "false" })
-                data-do={ "fits:" (order) " " (word) } {
+                data-do=(Action::ListFits(FitsList { order, way: word.to_owned() })) {
                 (label)
             }
         }
@@ -97,11 +101,11 @@ fn ways(all: &[Fit], order: &str, now: &str) -> Html {
     }
 }
 
-fn head(order: &str, way: &str, serves: bool, unit: MemoryUnit) -> Html {
-    let sorted = |by: &str, label: &str| {
+fn head(order: FitsOrder, way: &str, serves: bool, unit: MemoryUnit) -> Html {
+    let sorted = |by: FitsOrder, label: &str| {
         html! {
             th scope="col" aria-sort=[(by == order).then_some("descending")] {
-                button type="button" class="link" data-do={ "fits:" (by) " " (way) } { (label) }
+                button type="button" class="link" data-do=(Action::ListFits(FitsList { order: by, way: way.to_owned() })) { (label) }
             }
         }
     };
@@ -109,9 +113,9 @@ fn head(order: &str, way: &str, serves: bool, unit: MemoryUnit) -> Html {
         thead {
             tr {
                 th scope="col" { "Model" }
-                (sorted("size", "Parameters"))
+                (sorted(FitsOrder::Size, "Parameters"))
                 th scope="col" { (if serves { "Weights" } else { "What learns" }) }
-                @if serves { (sorted("length", "Longest context")) (sorted("speed", "Tokens per second")) } @else { th scope="col" { "Sequence" } }
+                @if serves { (sorted(FitsOrder::Length, "Longest context")) (sorted(FitsOrder::Speed, "Tokens per second")) } @else { th scope="col" { "Sequence" } }
                 th scope="col" { (unit.name()) }
             }
         }
@@ -122,7 +126,7 @@ fn row(fit: &Fit, serves: bool, unit: MemoryUnit) -> Html {
     let link = encode(&fit.scenario);
     html! {
         tr {
-            th scope="row" { a class="link" href={ "#" (link) } data-do={ "take:" (link) } { (fit.model.name) } }
+            th scope="row" { a class="link" href={ "#" (link) } data-do=(Action::Take(link.clone())) { (fit.model.name) } }
             td class="number" { (grouped(to_f64(fit.parameters) / 1e9, 1)) " B" }
             td { (fit.way_label) }
             td class="number" { (whole(fit.length)) }

@@ -1,5 +1,6 @@
 //! A pasted out-of-memory message beside the estimate of the scenario that is shown.
 
+use crate::app::action::Action;
 use crate::app::markup::{Html, html};
 use crate::app::panels::fixes::apply;
 use crate::diagnosis::{self, AmountBeside, Diagnosis, Remedy, ShownAmount};
@@ -128,7 +129,7 @@ fn button(scenario: &Scenario, found: &Diagnosis, remedy: &Remedy) -> Option<Htm
     };
     let [before, after] = [before, after].map(|bytes| ShownAmount::exactly(bytes).to_string());
     Some(html! {
-        button type="button" class="fix" data-do={ "take:" (encode(&changed)) } {
+        button type="button" class="fix" data-do=(Action::Take(encode(&changed))) {
             span class="fix__title" { (title) }
             span class="fix__effect" { (before) " → " (after) }
         }

@@ -4,6 +4,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::app::action::Action;
 use crate::app::anything::{Kind, kind_of};
 use crate::app::markup::{Html, html};
 use crate::app::more::wire::{AS_GENERIC, FILES, MARK, SNAPSHOT};
@@ -120,7 +121,7 @@ fn refused(problem: &ImportError) -> Html {
                  the answer is then marked as assumed."
             }
             button type="button" class="button" data-testid="paste-generic"
-                data-do="paste-generic" {
+                data-do=(Action::CountAsGeneric) {
                 "Count it as a generic decoder all the same"
             }
         }
@@ -219,7 +220,7 @@ mod tests {
     use crate::app::more::wire::{AS_GENERIC, FILES, MARK};
     use crate::app::panels::tests::{count, text};
     use crate::app::panels::verdict::{spoken, verdict};
-    use crate::app::ui::Ui;
+    use crate::app::ui::{FromWorkers, Opened};
     use crate::app::words::model_name;
     use crate::scenario::Scenario;
     use crate::scenario::codec::decode;
@@ -266,8 +267,8 @@ mod tests {
             "Assumed: counted as a generic decoder, because the kind zebra is not known. Not understood: stripes_per_head.";
         assert!(text(&report).contains(sentence), "{}", text(&report));
         let answers = crate::app::panels::tests::answers(&crate::scenario::codec::encode(&scenario));
-        assert!(text(&verdict(&answers, &Ui::default())).contains(sentence));
-        assert!(spoken(&answers, &Ui::default()).contains(sentence));
+        assert!(text(&verdict(&answers, answers.standing, &FromWorkers::default(), &Opened::default())).contains(sentence));
+        assert!(spoken(&answers, answers.standing, &FromWorkers::default()).contains(sentence));
     }
 
     #[test]

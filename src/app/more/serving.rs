@@ -1,6 +1,7 @@
 //! Memory and speed by requests at once, and what makes room for more of them; the answers in figures stand beside the ledger.
 
 use super::plan::legend;
+use crate::app::action::Action;
 use crate::app::curve_view::series;
 use crate::app::markup::{Html, html};
 use crate::app::panels::fixes::change;
@@ -57,7 +58,7 @@ impl Story<'_> {
             let mut changed = self.scenario.clone();
             change(&mut changed, more.change);
             html! {
-                button type="button" class="fix" data-do={ "take:" (encode(&changed)) } {
+                button type="button" class="fix" data-do=(Action::Take(encode(&changed))) {
                     span class="fix__title" { (more.title) }
                     span class="fix__effect" { (whole(now)) " → " (requests(more.at_once)) }
                 }

@@ -1,4 +1,4 @@
-//! What stands in a place that the second program fills, until it does.
+//! Texts of a place that the second program fills, until it does. A file of its own, as both programs write them.
 
 use crate::app::markup::{Html, html};
 

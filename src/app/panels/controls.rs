@@ -1,9 +1,10 @@
 //! The form: what people change often in sight, the rest folded away with a line that says how it stands.
 
+use crate::app::action::Action;
 use crate::app::answers::Answers;
 use crate::app::fields::frame::{frame, told};
 use crate::app::markup::{Html, html};
-use crate::app::ui::Ui;
+use crate::app::ui::{Dialog, Drafts, Opened};
 use crate::app::words::lower_first;
 use crate::scenario::{Field, FieldId, FieldKind, Group, Mode, Scenario, Value, field, show};
 
@@ -38,6 +39,51 @@ const ELSEWHERE: [FieldId; 9] = [
     FieldId::FlagsNotCounted,
 ];
 
+/// A place of the form, which has a part of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FormPlace {
+    /// The switch between training, fine-tuning and serving.
+    Mode,
+    /// A section in sight, by its number.
+    Section(usize),
+    /// A fold, by its number.
+    Fold(usize),
+}
+
+impl FormPlace {
+    /// Every place, as many as there are parts of the form.
+    pub const ALL: [Self; 11] = [
+        Self::Mode,
+        Self::Section(0),
+        Self::Section(1),
+        Self::Section(2),
+        Self::Fold(0),
+        Self::Fold(1),
+        Self::Fold(2),
+        Self::Fold(3),
+        Self::Fold(4),
+        Self::Fold(5),
+        Self::Fold(6),
+    ];
+
+    /// The place of a field; none where its input stands outside the form.
+    pub fn of(id: FieldId) -> Option<Self> {
+        let asked = field(id);
+        let at = |places: &[(&str, &[Group])]| places.iter().position(|(_, groups)| groups.contains(&asked.group));
+        match id {
+            FieldId::Mode => Some(Self::Mode),
+            _ if ELSEWHERE.contains(&id) => None,
+            _ if is_folded(asked) => at(&FOLDS).map(Self::Fold),
+            _ => at(&SECTIONS).map(Self::Section),
+        }
+    }
+
+    /// The drafts at this place.
+    pub fn drafts(self, all: &Drafts) -> Drafts {
+        all.of(|id| Self::of(id) == Some(self))
+    }
+}
+
 /// The fields of some groups that count, in sight or folded. Of the architecture these are the keys that the model's family reads.
 fn listed(groups: &'static [Group], folded: bool, scenario: &Scenario) -> impl Iterator<Item = &'static Field> {
     scenario
@@ -45,7 +91,7 @@ fn listed(groups: &'static [Group], folded: bool, scenario: &Scenario) -> impl I
         .filter(move |field| groups.contains(&field.group) && is_folded(field) == folded && !ELSEWHERE.contains(&field.id))
 }
 
-/// Whether a field is folded away: the table says so, or few people change it often.
+/// True if a field is folded away: the table says so, or few people change it often.
 fn is_folded(field: &Field) -> bool {
     field.folded || field.group == Group::Cost || matches!(field.id, FieldId::Attention | FieldId::PipelineParallel)
 }
@@ -79,12 +125,12 @@ pub fn form() -> Html {
 }
 
 /// Train, fine-tune or serve; what this model cannot be asked, with the way out.
-pub fn mode_switch(scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
+pub fn mode_switch(scenario: &Scenario, answers: &Answers, drafts: &Drafts) -> Html {
     let mode = scenario.mode();
     let option = |of: Mode, word: &str, label: &str| {
         html! {
             button type="button" class="switch__option" data-testid={ "mode-" (word) }
-                aria-pressed=(mode == of) data-do={ "set:do:" (word) } {
+                aria-pressed=(mode == of) data-do=(Action::Set(FieldId::Mode, word.to_owned())) {
                 (label)
             }
         }
@@ -96,13 +142,13 @@ pub fn mode_switch(scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
                 (option(Mode::Tune, "tune", "Fine-tune"))
                 (option(Mode::Serve, "serve", "Serve"))
             }
-            @if let Some(told) = told(field(FieldId::Mode), scenario, answers, ui) { (told) }
+            @if let Some(told) = told(field(FieldId::Mode), scenario, answers, drafts) { (told) }
         }
     }
 }
 
 /// One heading and the fields in sight under it.
-pub fn section(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
+pub fn section(index: usize, scenario: &Scenario, answers: &Answers, drafts: &Drafts, opened: &Opened) -> Html {
     let (name, groups) = SECTIONS.get(index).copied().unwrap_or_default();
     let asked = |field: &&Field| field.id != FieldId::ModelName || scenario.may_be_named();
     html! {
@@ -110,14 +156,14 @@ pub fn section(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) ->
             h2 class="group__name" {
                 (name)
                 @if name == "Model" {
-                    button type="button" class="link" data-testid="paste" data-do="dialog:paste" {
+                    button type="button" class="link" data-testid="paste" data-do=(Action::OpenDialog(Dialog::Paste)) {
                         "Paste a command, file or log"
                     }
                 }
             }
             div class="group__fields" {
                 @for field in listed(groups, false, scenario).filter(asked) {
-                    (frame(field, field.kind == FieldKind::Model, scenario, answers, ui))
+                    (frame(field, field.kind == FieldKind::Model, scenario, answers, drafts, opened))
                 }
             }
         }
@@ -125,12 +171,12 @@ pub fn section(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) ->
 }
 
 /// Fields behind one line. The inputs are made when first opened: most people never open most folds.
-pub fn fold(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
+pub fn fold(index: usize, scenario: &Scenario, answers: &Answers, drafts: &Drafts, opened: &Opened) -> Html {
     let (name, groups) = FOLDS.get(index).copied().unwrap_or_default();
     let folded = |id: FieldId| listed(groups, true, scenario).any(|field| field.id == id);
-    let bad = answers.problems.iter().any(|problem| folded(problem.field)) || ui.unread.iter().any(|text| folded(text.field));
+    let bad = answers.problems.iter().any(|problem| folded(problem.field)) || drafts.unread.iter().any(|text| folded(text.field));
     let part = format!("fold-{index}");
-    let unfolds = bad && !ui.is_shut(&part);
+    let unfolds = bad && !opened.is_shut(&part);
     html! {
         details class="fold" data-own=(part) data-toggle=(part)
             hidden[listed(groups, true, scenario).next().is_none()] open[unfolds] {
@@ -141,9 +187,9 @@ pub fn fold(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Ht
                 }
             }
             form class="fold__body group__fields" {
-                @if unfolds || ui.is_open(&part) {
+                @if unfolds || opened.is_open(&part) {
                     @for field in listed(groups, true, scenario) {
-                        (frame(field, false, scenario, answers, ui))
+                        (frame(field, false, scenario, answers, drafts, opened))
                     }
                 }
             }
@@ -159,7 +205,7 @@ fn summary(scenario: &Scenario, groups: &'static [Group]) -> String {
     parts.join(", ")
 }
 
-/// Whether it asks for something that need not be said, and nothing was.
+/// True if it asks for something that need not be said, and nothing was.
 fn is_unasked(scenario: &Scenario, field: &Field) -> bool {
     matches!(field.group, Group::Run | Group::Reserve) && scenario.get(field.id) == Value::Empty
 }
@@ -179,20 +225,33 @@ fn part(scenario: &Scenario, field: &Field) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ELSEWHERE, FOLDS, SECTIONS, fold, fold_of, form, mode_switch, place_of, section};
+    use super::{ELSEWHERE, FOLDS, SECTIONS, fold_of, form, place_of};
+    use crate::app::answers::Answers;
     use crate::app::markup::Html;
     use crate::app::panels::tests::{answers, count, text};
-    use crate::app::ui::Ui;
+    use crate::app::ui::{Opened, Ui};
     use crate::app::words::lower_first;
     use crate::scenario::codec::decode;
-    use crate::scenario::{FieldId, Mode, Value, parse};
+    use crate::scenario::{FieldId, Mode, Scenario, Value, parse};
+
+    fn section(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
+        super::section(index, scenario, answers, &ui.drafts, &ui.opened)
+    }
+
+    fn fold(index: usize, scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
+        super::fold(index, scenario, answers, &ui.drafts, &ui.opened)
+    }
+
+    fn mode_switch(scenario: &Scenario, answers: &Answers, ui: &Ui) -> Html {
+        super::mode_switch(scenario, answers, &ui.drafts)
+    }
 
     #[test]
     fn every_field_of_a_mode_stands_in_the_form_once() {
         for link in ["v1&m=llama3-8b&n=8", "v1&do=serve&m=llama3-8b&l=40"] {
             let (scenario, answers) = (decode(link).scenario, answers(link));
             let open = (0..FOLDS.len()).map(|index| format!("fold-{index}")).collect();
-            let ui = Ui { open, ..Ui::default() };
+            let ui = Ui { opened: Opened { open, ..Opened::default() }, ..Ui::default() };
             let sections = (0..SECTIONS.len()).map(|index| section(index, &scenario, &answers, &ui));
             let folds = (0..FOLDS.len()).map(|index| fold(index, &scenario, &answers, &ui));
             let all = sections.chain(folds).collect();
@@ -241,12 +300,12 @@ mod tests {
         let mut ui = Ui::default();
         assert!(opens(bad, &ui) && !opens(good, &ui));
         // The browser tells that it opened, then that the reader closed it.
-        ui.unfolded("fold-0", true);
-        ui.unfolded("fold-0", false);
+        ui.opened.unfolded("fold-0", true);
+        ui.opened.unfolded("fold-0", false);
         assert!(!opens(bad, &ui) && !opens(good, &ui) && !opens(&format!("{bad}&s=4096"), &ui));
         assert!(text(&shown(bad, &ui)).starts_with("Architectureneeds a look"));
         assert_eq!(count(&shown(bad, &ui), "class=\"field\""), 0);
-        ui.unfolded("fold-0", true);
+        ui.opened.unfolded("fold-0", true);
         assert!(opens(bad, &ui) && count(&shown(bad, &ui), "id=\"f-kv\"") == 1);
     }
 

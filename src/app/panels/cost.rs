@@ -2,7 +2,7 @@
 
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, html};
-use crate::app::ui::Ui;
+use crate::app::ui::Opened;
 use crate::app::words::{billions, scientific, whole};
 use crate::app::{serving, timing};
 use crate::config::Job;
@@ -13,13 +13,13 @@ use crate::units::MemoryUnit;
 pub type Fact = (&'static str, String);
 
 /// A short list of facts beside the ledger.
-pub fn cost(answers: &Answers, ui: &Ui) -> Html {
+pub fn cost(answers: &Answers, opened: &Opened) -> Html {
     let heading = if answers.estimate.compute.is_some() { "Model and run" } else { "The model" };
     let facts: Html = facts(&answers.job, &answers.estimate, answers.unit)
         .iter()
-        .map(|(name, value)| timing::line(ui, name, value, if *name == LEARN { beside_experts(&answers.job) } else { "" }))
+        .map(|(name, value)| timing::line(opened, name, value, if *name == LEARN { beside_experts(&answers.job) } else { "" }))
         .collect();
-    let facts = [facts, of_serving(answers, ui), on_paper(answers)].into_iter().collect::<Html>();
+    let facts = [facts, of_serving(answers, opened), on_paper(answers)].into_iter().collect::<Html>();
     html! {
         div data-own="cost" {
             div class="section__head" { h2 { (heading) } }
@@ -42,7 +42,7 @@ fn beside_experts(job: &Job) -> &'static str {
 }
 
 /// The cache as servers print it, and how many requests, tokens and GPUs; nothing when training.
-fn of_serving(answers: &Answers, ui: &Ui) -> Html {
+fn of_serving(answers: &Answers, opened: &Opened) -> Html {
     let Some(found) = answers.serving() else { return Html::default() };
     let cache = serving::cache(&answers.job, &answers.estimate, answers.unit);
     // Paper has no room for all of it.
@@ -55,7 +55,7 @@ fn of_serving(answers: &Answers, ui: &Ui) -> Html {
             dd class="screen number" { (value) }
         }
     });
-    cache.iter().map(|(name, value, note)| timing::line(ui, name, value, note)).chain(on_screen).collect()
+    cache.iter().map(|(name, value, note)| timing::line(opened, name, value, note)).chain(on_screen).collect()
 }
 
 /// What paper shows of the time: it has no room for the section below.
@@ -117,18 +117,18 @@ fn tokens(count: f64) -> String {
 mod tests {
     use super::cost;
     use crate::app::panels::tests::{answers, text};
-    use crate::app::ui::Ui;
+    use crate::app::ui::Opened;
 
     #[test]
     fn serving_has_no_compute_but_a_cache() {
-        assert!(text(&cost(&answers("v1&m=llama3-8b&n=8"), &Ui::default())).contains("Compute of the run"));
-        let serving = text(&cost(&answers("v1&do=serve&m=llama3-8b&n=1"), &Ui::default()));
+        assert!(text(&cost(&answers("v1&m=llama3-8b&n=8"), &Opened::default())).contains("Compute of the run"));
+        let serving = text(&cost(&answers("v1&do=serve&m=llama3-8b&n=1"), &Opened::default()));
         assert!(serving.contains("KV cache of one token") && !serving.contains("Compute of the run"), "{serving}");
     }
 
     #[test]
     fn what_learns_is_counted_and_experts_are_said_to_stay() {
-        let words = |link| text(&cost(&answers(link), &Ui::default()));
+        let words = |link| text(&cost(&answers(link), &Opened::default()));
         let lora = words("v1&do=tune&m=mixtral-8x7b&n=8");
         assert!(lora.contains("Parameters that learn") && lora.contains("those on experts are not modelled"), "{lora}");
         assert!(!words("v1&do=tune&m=llama3-8b&n=8").contains("experts"));
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn serving_says_what_the_server_prints_and_what_limits_it() {
-        let words = |link| text(&cost(&answers(link), &Ui::default()));
+        let words = |link| text(&cost(&answers(link), &Opened::default()));
         let plain = words("v1&do=serve&m=llama3-8b&n=1");
         for what in ["Maximum concurrency", "sequences of 8192 tokens", "limited by memory", "Most bits per weight that fit"] {
             assert!(plain.contains(what), "{what}: {plain}");

@@ -1,14 +1,11 @@
 //! Memory against sequence length and against the number of GPUs.
 
-use crate::app::answers::{Answers, Plot, Plots};
+use crate::app::answers::{Plot, Plots};
 use crate::app::curve_view;
 use crate::app::markup::{Html, html};
-use crate::app::ui::Ui;
+use crate::app::ui::{ChartsLook, Cursors, Opened};
 use crate::planner::Axis;
 use crate::units::{MemoryUnit, to_f64};
-
-/// The points that are read on both curves, while they are not the scenario's own.
-pub type Cursors = [Option<usize>; 2];
 
 /// Short name of a curve in names of parts and ids.
 pub const fn word(axis: Axis) -> &'static str {
@@ -19,8 +16,8 @@ pub const fn word(axis: Axis) -> &'static str {
 }
 
 /// The curve of that name.
-pub fn axis(word: &str) -> Axis {
-    if word == "seq" { Axis::SeqLength } else { Axis::Gpus }
+pub fn axis_of(name: &str) -> Option<Axis> {
+    [Axis::SeqLength, Axis::Gpus].into_iter().find(|axis| word(*axis) == name)
 }
 
 /// The cursor of one curve.
@@ -54,10 +51,10 @@ pub fn spoken(plot: &Plot, cursor: Option<usize>, unit: MemoryUnit) -> String {
 }
 
 /// On a phone one curve at a time: which one.
-pub fn tabs(ui: &Ui) -> Html {
+pub fn tabs(look: &ChartsLook) -> Html {
     let tab = |axis: Axis, label: &str| {
         html! {
-            button type="button" class="switch__option" aria-pressed=(ui.axis == axis)
+            button type="button" class="switch__option" aria-pressed=(look.axis == axis)
                 data-do={ "axis:" (word(axis)) } {
                 (label)
             }
@@ -82,21 +79,20 @@ pub fn picture(plots: &Plots, axis: Axis) -> Html {
 }
 
 /// One curve: heading, place of the picture, reading, table of its points.
-pub fn panel(plots: &Plots, axis: Axis, answers: &Answers, ui: &Ui) -> Html {
-    let unit = answers.unit;
+pub fn panel(plots: &Plots, axis: Axis, unit: MemoryUnit, look: &ChartsLook, cursor: Option<usize>, opened: &Opened) -> Html {
     let plot = plots.along(axis);
     let curve = &plot.curve;
-    let index = index(plot, cursor(ui.cursors, axis));
+    let index = index(plot, cursor);
     let (place, words) = curve_view::spoken(curve, index, unit);
     let x = |point: Option<&crate::planner::CurvePoint>| point.map_or(curve.current, |point| point.x).to_string();
     let word = word(axis);
     let title = curve_view::title(curve.axis, curve.serves);
     html! {
-        figure class=(if ui.axis == axis { "curve" } else { "curve curve--away" })
+        figure class=(if look.axis == axis { "curve" } else { "curve curve--away" })
             data-own={ "curve-" (word) } data-testid={ "curve-" (word) } {
             figcaption class="curve__head" {
                 h2 { (title) }
-                @if axis == Axis::SeqLength { (axis_switch(ui.log_axis)) }
+                @if axis == Axis::SeqLength { (axis_switch(look.log_axis)) }
             }
             div id={ "plot-" (word) } class="curve__plot" role="slider" tabindex="0"
                 aria-label={ (title) ": arrow keys read it, Enter takes the value over" }
@@ -113,7 +109,7 @@ pub fn panel(plots: &Plots, axis: Axis, answers: &Answers, ui: &Ui) -> Html {
             }
             details class="twin" data-toggle={ "twin-" (word) } {
                 summary { "Its points as a table" }
-                @if ui.is_open(&format!("twin-{word}")) { (twin(plot, unit)) }
+                @if opened.is_open(&format!("twin-{word}")) { (twin(plot, unit)) }
             }
         }
     }
@@ -171,12 +167,12 @@ mod tests {
     use super::{cursor, index, left, panel, spoken};
     use crate::app::answers::{Look, Plots};
     use crate::app::panels::tests::{answers, count, text};
-    use crate::app::ui::Ui;
+    use crate::app::ui::{ChartsLook, FromWorkers, Opened};
     use crate::planner::Axis;
     use crate::units::MemoryUnit;
 
     fn plots(link: &str) -> Plots {
-        Plots::of(&answers(link), Look { log: true, size: (412, 254) }, &Ui::default(), None).0
+        Plots::of(&answers(link), Look { log: true, size: (412, 254) }, &FromWorkers::default(), None).0
     }
 
     #[test]
@@ -196,12 +192,12 @@ mod tests {
     #[test]
     fn the_table_is_written_when_it_is_open() {
         let plots = plots("v1&m=llama3-8b&n=8");
-        let mut ui = Ui::default();
-        let closed = panel(&plots, Axis::Gpus, &answers("v1&m=llama3-8b&n=8"), &ui);
+        let (look, mut opened) = (ChartsLook::default(), Opened::default());
+        let closed = panel(&plots, Axis::Gpus, MemoryUnit::Gib, &look, None, &opened);
         assert_eq!(count(&closed, "<tr>"), 0);
         assert!(text(&closed).contains("8 GPUs: "), "{}", text(&closed));
-        ui.toggle("twin-gpus");
-        let open = panel(&plots, Axis::Gpus, &answers("v1&m=llama3-8b&n=8"), &ui);
+        opened.toggle("twin-gpus");
+        let open = panel(&plots, Axis::Gpus, MemoryUnit::Gib, &look, None, &opened);
         assert_eq!(count(&open, "<tr>"), plots.gpus.curve.points.len() + 1);
     }
 }

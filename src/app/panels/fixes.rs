@@ -1,8 +1,9 @@
 //! Up to three changes that the engine has verified, one click each; or what else would fit.
 
+use crate::app::action::Action;
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, html};
-use crate::app::ui::Ui;
+use crate::app::ui::FromWorkers;
 use crate::app::words::{Scale, gpus, whole};
 use crate::config::BaseFormat;
 use crate::estimator::Verdict;
@@ -11,7 +12,7 @@ use crate::scenario::{FieldId, Mode, Scenario, Value};
 use crate::units::MemoryUnit;
 
 /// The buttons, or the room that is left.
-pub fn fixes(answers: &Answers, ui: &Ui) -> Html {
+pub fn fixes(answers: &Answers, found: &FromWorkers) -> Html {
     let answer = answers.estimate.verdict();
     let buttons: Html = answers
         .fixes()
@@ -25,7 +26,7 @@ pub fn fixes(answers: &Answers, ui: &Ui) -> Html {
     let others = if searched { "“Search every layout” below" } else { "A smaller model, a shorter sequence or another GPU" };
     let content = match (buttons.as_str().is_empty(), answer) {
         (false, _) => html! { div class="fixes" { (buttons) } },
-        (true, Verdict::Fits | Verdict::Tight) => room(answers, ui),
+        (true, Verdict::Fits | Verdict::Tight) => room(answers, found),
         (true, _) => html! {
             p class="room" { "No single change makes this run. " (others) " may." }
         },
@@ -42,7 +43,7 @@ fn button(index: usize, fix: &Fix, unit: MemoryUnit) -> Html {
     let scale = Scale { unit, decimals: 1 };
     let outcome = if fix.fits { format!("fits on {}", gpus(fix.gpus_after)) } else { "closer, still too much".to_owned() };
     html! {
-        button type="button" class="fix" data-do={ "fix:" (index) } {
+        button type="button" class="fix" data-do=(Action::Fix(index)) {
             span class="fix__title" { (fix.title) }
             span class="fix__effect" {
                 (scale.show(fix.before))
@@ -108,9 +109,9 @@ fn in_three_digits(tokens: u64) -> u64 {
 
 /// The largest that still fits, with everything else as it is: replayed by the allocator where the worker has told that, else with an
 /// assumed reserve for it.
-fn room(answers: &Answers, ui: &Ui) -> Html {
+fn room(answers: &Answers, found: &FromWorkers) -> Html {
     let serves = answers.scenario.mode() == Mode::Serve;
-    let told = ui.told(answers);
+    let told = found.told(answers);
     let Inverse { longest_seq, largest_batch } = told.map_or_else(
         || answers.inverse(),
         |limits| Inverse { longest_seq: limits.longest_seq, largest_batch: limits.largest_batch },
@@ -157,24 +158,24 @@ mod tests {
     use crate::app::answers::Answers;
     use crate::app::markup::Html;
     use crate::app::panels::tests::{answers, count, text};
-    use crate::app::ui::Ui;
+    use crate::app::ui::FromWorkers;
     use crate::estimator::estimate;
 
     fn fixes_of(answers: &Answers) -> Html {
-        fixes(answers, &Ui::default())
+        fixes(answers, &FromWorkers::default())
     }
 
     #[test]
     fn what_the_allocator_was_asked_is_said_without_about() {
         let answers = answers("v1&m=llama3-8b&n=8");
-        let mut ui = Ui::default();
-        let assumed = text(&fixes(&answers, &ui));
+        let mut found = FromWorkers::default();
+        let assumed = text(&fixes(&answers, &found));
         assert!(assumed.contains("sequences of about 133\u{202f}000 tokens"), "{assumed}");
-        ui.hear_limits(answers.scenario.clone(), "1 1 4321 7 0");
-        let words = text(&fixes(&answers, &ui));
+        found.hear_limits(answers.scenario.clone(), "1 1 4321 7 0");
+        let words = text(&fixes(&answers, &found));
         assert!(words.contains("sequences of 4321 tokens") && words.contains("micro-batch of 7"), "{words}");
-        ui.hear_limits(answers.scenario.clone(), "0 1 0 0 0");
-        assert!(text(&fixes(&answers, &ui)).contains("No shorter sequence"));
+        found.hear_limits(answers.scenario.clone(), "0 1 0 0 0");
+        assert!(text(&fixes(&answers, &found)).contains("No shorter sequence"));
     }
 
     #[test]

@@ -2,9 +2,7 @@
 
 use super::controls::form;
 use super::dialogs::frames;
-use super::evidence::evidence;
-use super::methods::methods;
-use super::planner::planner;
+use super::places::{evidence, methods, planner};
 use super::sources::assumptions;
 use super::teach::{stage, teach};
 use crate::app::markup::{Html, html};

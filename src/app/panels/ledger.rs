@@ -1,10 +1,11 @@
 //! Where the memory goes: kind, item, tensor, each with its source. Parts add up to the total as printed.
 
 use super::bar::swatch;
+use crate::app::action::Action;
 use crate::app::answers::Answers;
 use crate::app::explaining;
 use crate::app::markup::{Html, html};
-use crate::app::ui::Ui;
+use crate::app::ui::Opened;
 use crate::app::words::{Scale, percent, whole};
 use crate::estimator::{Certainty, Estimate, LineItem, MemoryKind, Printed, TensorLine};
 use crate::units::Bytes;
@@ -16,7 +17,7 @@ const SWATCHES: [&str; 7] = ["row-p", "row-g", "row-o", "row-a", "row-k", "row-t
 struct Row<'a> {
     class: &'static str,
     path: &'a str,
-    /// Whether something is behind it, and whether that is shown.
+    /// True if something is behind it, and whether that is shown.
     open: Option<bool>,
     swatch: Html,
     label: &'a str,
@@ -29,11 +30,11 @@ struct Row<'a> {
 
 impl Row<'_> {
     /// The row, and the one below it with its explanation. `of`: the kind it belongs to, where it is none itself.
-    fn html(&self, of: Option<MemoryKind>, ui: &Ui) -> Html {
+    fn html(&self, of: Option<MemoryKind>, opened: &Opened) -> Html {
         let name = match self.open {
             Some(open) => html! {
                 button type="button" class="ledger__toggle" aria-expanded=(open)
-                    data-do={ "open:" (self.path) } {
+                    data-do=(Action::Toggle(self.path.to_owned())) {
                     (self.swatch)
                     (self.label)
                 }
@@ -46,7 +47,7 @@ impl Row<'_> {
                 th scope="row" {
                     (name)
                     " "
-                    (explaining::button(ui, self.path, &what))
+                    (explaining::button(opened, self.path, &what))
                     " "
                     @if !self.note.is_empty() { span class="ledger__note" { (self.note) } }
                 }
@@ -60,7 +61,7 @@ impl Row<'_> {
                     (self.source)
                 }
             }
-            (explaining::row(ui, self.path))
+            (explaining::row(opened, self.path))
         }
     }
 }
@@ -75,7 +76,7 @@ fn kind_path(kind: MemoryKind) -> String {
 }
 
 /// The table: kinds, what is open under them, and the total.
-pub fn ledger(answers: &Answers, ui: &Ui) -> Html {
+pub fn ledger(answers: &Answers, opened: &Opened) -> Html {
     let (estimate, scale) = (&answers.estimate, answers.scale);
     let total = estimate.total();
     let of = format!("{} of {} {}", percent(total, estimate.capacity), scale.show(estimate.capacity), scale.unit);
@@ -89,10 +90,10 @@ pub fn ledger(answers: &Answers, ui: &Ui) -> Html {
                     th scope="col" { "How sure, and from where" }
                 }
             }
-            tbody { (rows(estimate, scale, ui)) }
+            tbody { (rows(estimate, scale, opened)) }
             tfoot {
                 tr class="table__total" {
-                    th scope="row" { "Total " (explaining::button(ui, "total", "Total")) }
+                    th scope="row" { "Total " (explaining::button(opened, "total", "Total")) }
                     td class="num" data-testid="total" {
                         (scale.show(total))
                         " "
@@ -103,18 +104,18 @@ pub fn ledger(answers: &Answers, ui: &Ui) -> Html {
                         "at the peak: "
                         (estimate.peak_moment)
                         " "
-                        (explaining::button(ui, "peak", "the peak"))
+                        (explaining::button(opened, "peak", "the peak"))
                     }
                 }
-                (explaining::row(ui, "total"))
-                (explaining::row(ui, "peak"))
+                (explaining::row(opened, "total"))
+                (explaining::row(opened, "peak"))
             }
         }
     }
 }
 
 /// All rows in view.
-fn rows(estimate: &Estimate, scale: Scale, ui: &Ui) -> Html {
+fn rows(estimate: &Estimate, scale: Scale, opened: &Opened) -> Html {
     let printed = Printed::in_scale(&estimate.ledger, scale);
     let rounded: Vec<(&LineItem, u64)> = estimate.ledger.lines.iter().zip(printed.lines.iter().copied()).collect();
     let total = estimate.total();
@@ -126,9 +127,9 @@ fn rows(estimate: &Estimate, scale: Scale, ui: &Ui) -> Html {
         let path = kind_path(kind);
         let amounts = (estimate.ledger.of(kind), printed.kind(kind), total);
         html! {
-            (kind_row(kind, (&path, ui), &of_kind, amounts, scale))
-            @if ui.is_open(&path) {
-                @for (line, rounded) in &of_kind { (item_rows(line, *rounded, total, (scale, ui))) }
+            (kind_row(kind, (&path, opened), &of_kind, amounts, scale))
+            @if opened.is_open(&path) {
+                @for (line, rounded) in &of_kind { (item_rows(line, *rounded, total, (scale, opened))) }
             }
         }
     };
@@ -137,7 +138,7 @@ fn rows(estimate: &Estimate, scale: Scale, ui: &Ui) -> Html {
 
 fn kind_row(
     kind: MemoryKind,
-    (path, ui): (&str, &Ui),
+    (path, opened): (&str, &Opened),
     lines: &[(&LineItem, u64)],
     (bytes, printed, total): (Bytes, u64, Bytes),
     scale: Scale,
@@ -149,7 +150,7 @@ fn kind_row(
     Row {
         class: "ledger__kind",
         path,
-        open: Some(ui.is_open(path)),
+        open: Some(opened.is_open(path)),
         swatch: html! { span class="swatch" { (swatch(SWATCHES[kind.index()], kind)) } },
         label: kind.name(),
         note: "",
@@ -158,13 +159,13 @@ fn kind_row(
         certainty: lines.iter().map(|(line, _)| line.certainty).max_by_key(|certainty| *certainty as u8),
         source,
     }
-    .html(None, ui)
+    .html(None, opened)
 }
 
 /// One line of a kind and, when open, its tensors.
-fn item_rows(line: &LineItem, rounded: u64, total: Bytes, (scale, ui): (Scale, &Ui)) -> Html {
+fn item_rows(line: &LineItem, rounded: u64, total: Bytes, (scale, opened): (Scale, &Opened)) -> Html {
     let path = format!("{}/{}", kind_path(line.kind), line.label);
-    let open = ui.is_open(&path);
+    let open = opened.is_open(&path);
     let row = Row {
         class: "ledger__item",
         path: &path,
@@ -178,11 +179,11 @@ fn item_rows(line: &LineItem, rounded: u64, total: Bytes, (scale, ui): (Scale, &
         source: cited(line),
     };
     html! {
-        (row.html(Some(line.kind), ui))
+        (row.html(Some(line.kind), opened))
         @if open {
             @for (index, tensor) in line.tensors.iter().enumerate() {
                 @let path = format!("{path}/{index}");
-                (tensor_row(line, (&path, tensor), rounded, total, (scale, ui)))
+                (tensor_row(line, (&path, tensor), rounded, total, (scale, opened)))
             }
         }
     }
@@ -194,7 +195,7 @@ fn tensor_row(
     (path, tensor): (&str, &TensorLine),
     rounded: u64,
     total: Bytes,
-    (scale, ui): (Scale, &Ui),
+    (scale, opened): (Scale, &Opened),
 ) -> Html {
     Row {
         class: "ledger__tensor",
@@ -213,7 +214,7 @@ fn tensor_row(
         certainty: None,
         source: shape_text(tensor),
     }
-    .html(Some(line.kind), ui)
+    .html(Some(line.kind), opened)
 }
 
 /// How many tensors of which shape and format: `32 × bf16 [seq_length 8 192, hidden_size 4 096]`.
@@ -231,7 +232,7 @@ fn cited(line: &LineItem) -> String {
 mod tests {
     use super::{kind_path, ledger, opened_at_start};
     use crate::app::panels::tests::{answers, count};
-    use crate::app::ui::Ui;
+    use crate::app::ui::Opened;
     use crate::app::words::kinds;
     use crate::estimator::MemoryKind;
 
@@ -239,17 +240,17 @@ mod tests {
     fn what_is_open_shows_its_lines_and_their_tensors() {
         let answers = answers("v1&m=llama3-8b&n=8");
         let used = kinds(&answers.estimate, answers.scale).len();
-        let closed = ledger(&answers, &Ui::default());
+        let closed = ledger(&answers, &Opened::default());
         assert_eq!((count(&closed, "ledger__kind"), count(&closed, "ledger__item")), (used, 0));
-        let mut ui = Ui::default();
-        ui.toggle(&kind_path(MemoryKind::Parameter));
+        let mut opened = Opened::default();
+        opened.toggle(&kind_path(MemoryKind::Parameter));
         let lines: Vec<_> = answers.estimate.ledger.lines.iter().filter(|line| line.kind == MemoryKind::Parameter).collect();
-        let open = ledger(&answers, &ui);
+        let open = ledger(&answers, &opened);
         assert_eq!((count(&open, "ledger__item"), count(&open, "ledger__tensor")), (lines.len(), 0));
         assert_eq!(count(&open, "aria-expanded=\"true\""), 1);
         let line = lines.iter().find(|line| !line.tensors.is_empty()).expect("a line with tensors");
-        ui.toggle(&format!("{}/{}", kind_path(MemoryKind::Parameter), line.label));
-        assert_eq!(count(&ledger(&answers, &ui), "ledger__tensor"), line.tensors.len());
+        opened.toggle(&format!("{}/{}", kind_path(MemoryKind::Parameter), line.label));
+        assert_eq!(count(&ledger(&answers, &opened), "ledger__tensor"), line.tensors.len());
     }
 
     #[test]
@@ -269,7 +270,7 @@ mod tests {
             let sum: u64 = kinds(&answers.estimate, answers.scale).iter().map(|(_, rounded)| rounded).sum();
             assert_eq!(sum, answers.scale.round(answers.estimate.total()), "{link}");
             let total = format!("data-testid=\"total\">{} {}<", answers.scale.number(sum), answers.unit.name());
-            assert_eq!(count(&ledger(&answers, &Ui::default()), &total), 1, "{link}");
+            assert_eq!(count(&ledger(&answers, &Opened::default()), &total), 1, "{link}");
         }
     }
 }

@@ -1,18 +1,19 @@
 //! Messages about the page: links not fully understood, storage that failed, things that can be taken back.
 
 use super::icon::Icon;
+use crate::app::action::Action;
 use crate::app::markup::{Html, html};
-use crate::app::ui::{Notice, Ui};
+use crate::app::ui::{Messages, Notice};
 
 /// All notices, each with its own button to close it.
-pub fn notices(ui: &Ui) -> Html {
+pub fn notices(messages: &Messages) -> Html {
     let line = |notice: &Notice| {
         html! {
             div class=(if notice.warning { "notice" } else { "notice notice--info" })
                 data-key=(notice.id) {
                 p class="notice__text" { (notice.text) }
                 button type="button" class="button button--plain button--icon"
-                    aria-label="Close this message" data-do={ "notice:" (notice.id) } {
+                    aria-label="Close this message" data-do=(Action::CloseNotice(notice.id)) {
                     (Icon::Close.html())
                 }
             }
@@ -20,21 +21,21 @@ pub fn notices(ui: &Ui) -> Html {
     };
     html! {
         div class="notices" data-own="notices" data-testid="notices" role="status" {
-            @for item in &ui.notices { (line(item)) }
+            @for item in &messages.notices { (line(item)) }
         }
     }
 }
 
 /// The short message at the bottom.
-pub fn toast(ui: &Ui) -> Html {
-    let toast = ui.toast.as_ref().map(|toast| {
+pub fn toast(messages: &Messages) -> Html {
+    let toast = messages.toast.as_ref().map(|toast| {
         html! {
             div class="toast" {
                 (toast.text)
                 " "
                 @if let Some(_) = toast.back.as_ref() {
                     button type="button" class="button" data-testid="toast-undo"
-                        data-do="bring-back" {
+                        data-do=(Action::BringBack) {
                         "Undo"
                     }
                 }

@@ -1,12 +1,12 @@
 //! The list of scenarios kept in this browser.
 
 use crate::app::markup::{Html, html};
-use crate::app::ui::Ui;
+use crate::app::ui::SavedList;
 use crate::scenario::records::SavedScenario;
 
 /// The panel; `date` writes a moment as the reader's own date and time.
-pub fn saved(ui: &Ui, date: impl Fn(u64) -> String) -> Html {
-    let none = ui.saved.scenarios.is_empty();
+pub fn saved(list: &SavedList, date: impl Fn(u64) -> String) -> Html {
+    let none = list.saved.scenarios.is_empty();
     html! {
         div data-own="saved" data-testid="saved" {
             div class="section__head" {
@@ -28,8 +28,8 @@ pub fn saved(ui: &Ui, date: impl Fn(u64) -> String) -> Html {
                  a downloaded file keeps them for longer."
             }
             ul {
-                @for record in &ui.saved.scenarios {
-                    @let renaming = ui.renaming.as_ref() == Some(&record.id);
+                @for record in &list.saved.scenarios {
+                    @let renaming = list.renaming.as_ref() == Some(&record.id);
                     (row(record, &date(record.saved_at_ms), renaming))
                 }
             }
@@ -82,7 +82,7 @@ fn row(record: &SavedScenario, date: &str, renaming: bool) -> Html {
 mod tests {
     use super::saved;
     use crate::app::panels::tests::{count, text};
-    use crate::app::ui::{Saved, Ui};
+    use crate::app::ui::{Saved, SavedList};
     use crate::scenario::records::SavedScenario;
 
     fn record(id: &str, name: &str) -> SavedScenario {
@@ -93,18 +93,18 @@ mod tests {
     fn every_record_has_a_row_and_one_can_be_renamed() {
         let date = |ms: u64| format!("at {ms}");
         let scenarios = vec![record("a1", "<First>"), record("b2", "Second")];
-        let mut ui = Ui { saved: Saved { scenarios, ..Saved::default() }, ..Ui::default() };
-        let list = saved(&ui, date);
+        let mut kept = SavedList { saved: Saved { scenarios, ..Saved::default() }, ..SavedList::default() };
+        let list = saved(&kept, date);
         assert_eq!((count(&list, "saved__row"), count(&list, "saved-open:")), (2, 2));
         assert!(text(&list).contains("&lt;First&gt; at 7"));
-        ui.renaming = Some("b2".to_owned());
-        let list = saved(&ui, date);
+        kept.renaming = Some("b2".to_owned());
+        let list = saved(&kept, date);
         assert_eq!((count(&list, "id=\"name-b2\""), count(&list, "saved-open:")), (1, 1));
     }
 
     #[test]
     fn an_empty_shelf_says_so() {
-        let list = saved(&Ui::default(), |_| String::new());
+        let list = saved(&SavedList::default(), |_| String::new());
         assert_eq!((count(&list, " disabled"), count(&list, " hidden")), (1, 0));
     }
 }

@@ -1,15 +1,17 @@
 //! How long it takes and what it costs: the step's terms with their sources, and the figures of the whole run.
 
+use crate::app::action::Action;
 use crate::app::answers::Answers;
 use crate::app::explaining;
 use crate::app::markup::{Html, html};
 use crate::app::timing::{self, Term};
-use crate::app::ui::Ui;
+use crate::app::ui::Opened;
 use crate::app::words::per_cent;
 use crate::estimator::time::{Step, Timing};
+use crate::scenario::FieldId;
 
 /// The section: the ledger of a step beside what follows from it, or one sentence on what is missing.
-pub fn time(answers: &Answers, ui: &Ui) -> Html {
+pub fn time(answers: &Answers, opened: &Opened) -> Html {
     let heading = if answers.job.training().is_some() { "How long a step takes" } else { "How long an answer takes" };
     html! {
         section class="section section--screen" data-own="time" data-testid="time" {
@@ -17,7 +19,7 @@ pub fn time(answers: &Answers, ui: &Ui) -> Html {
                 h2 { (heading) }
                 (notes(answers))
             }
-            (body(answers, ui))
+            (body(answers, opened))
         }
     }
 }
@@ -37,10 +39,10 @@ fn notes(answers: &Answers) -> Html {
     [what.map(note), caveat.map(note), stated.as_deref().map(note)].into_iter().flatten().collect()
 }
 
-fn body(answers: &Answers, ui: &Ui) -> Html {
+fn body(answers: &Answers, opened: &Opened) -> Html {
     let facts = timing::facts(&answers.job, answers.timing());
     let pack = facts.iter().find(|(name, ..)| *name == timing::PACKED).map(pack);
-    let facts: Html = facts.iter().map(|(name, value, note)| timing::line(ui, name, value, note)).collect();
+    let facts: Html = facts.iter().map(|(name, value, note)| timing::line(opened, name, value, note)).collect();
     let facts = html! { dl class="facts" data-testid="time-facts" { (facts) } };
     // What can be done about it stands under the figures.
     let facts = match pack {
@@ -55,7 +57,7 @@ fn body(answers: &Answers, ui: &Ui) -> Html {
     match answers.timing() {
         Timing::Training { step, .. } => html! {
             div class="pair" {
-                div { (ledger(step, ui)) }
+                div { (ledger(step, opened)) }
                 (facts)
             }
         },
@@ -73,7 +75,7 @@ fn body(answers: &Answers, ui: &Ui) -> Html {
 /// The change that packs texts, one click.
 fn pack((_, times, of): &timing::Fact) -> Html {
     html! {
-        button type="button" class="fix" data-do="set:pack:1" {
+        button type="button" class="fix" data-do=(Action::Set(FieldId::Packing, "1".to_owned())) {
             span class="fix__title" { "Pack texts" }
             span class="fix__effect" { (times) " " (of) }
         }
@@ -81,7 +83,7 @@ fn pack((_, times, of): &timing::Fact) -> Html {
 }
 
 /// The terms of a step; they add up to it as printed.
-fn ledger(step: &Step, ui: &Ui) -> Html {
+fn ledger(step: &Step, opened: &Opened) -> Html {
     let (terms, total) = timing::terms(step);
     html! {
         table class="table ledger" data-testid="time-ledger" {
@@ -94,7 +96,7 @@ fn ledger(step: &Step, ui: &Ui) -> Html {
                 }
             }
             tbody {
-                @for term in &terms { (row(term, ui)) }
+                @for term in &terms { (row(term, opened)) }
             }
             tfoot {
                 tr class="table__total" {
@@ -108,7 +110,7 @@ fn ledger(step: &Step, ui: &Ui) -> Html {
     }
 }
 
-fn row(term: &Term, ui: &Ui) -> Html {
+fn row(term: &Term, opened: &Opened) -> Html {
     let path = explaining::figure(term.label);
     let word = term.certainty.word();
     html! {
@@ -116,7 +118,7 @@ fn row(term: &Term, ui: &Ui) -> Html {
             th scope="row" {
                 (term.label)
                 " "
-                (explaining::button(ui, &path, term.label))
+                (explaining::button(opened, &path, term.label))
                 " "
                 span class="ledger__note" { (term.formula) }
             }
@@ -136,7 +138,7 @@ fn row(term: &Term, ui: &Ui) -> Html {
                 (term.source.locator)
             }
         }
-        (explaining::row(ui, &path))
+        (explaining::row(opened, &path))
     }
 }
 
@@ -145,7 +147,7 @@ mod tests {
     use super::time;
     use crate::app::panels::tests::{answers, count, text};
     use crate::app::timing::terms;
-    use crate::app::ui::Ui;
+    use crate::app::ui::Opened;
     use crate::catalog;
     use crate::estimator::time::Timing;
 
@@ -187,7 +189,7 @@ mod tests {
         for link in LINKS {
             let answers = answers(link);
             let Timing::Training { step, .. } = answers.timing() else { panic!("{link} takes time") };
-            let html = time(&answers, &Ui::default());
+            let html = time(&answers, &Opened::default());
             for what in ["ledger__term", "class=\"term__bar\"", "class=\"tag "] {
                 assert_eq!(count(&html, what), step.lines.len(), "{link}: {what}");
             }
@@ -204,7 +206,7 @@ mod tests {
         for row in catalog::accelerators() {
             for run in ["n=8", "n=8&prec=fp16-mixed", "do=serve&n=1"] {
                 let answers = answers(&format!("v1&m=llama3-8b&gpu={}&{run}", row.id));
-                let words = text(&time(&answers, &Ui::default()));
+                let words = text(&time(&answers, &Opened::default()));
                 match answers.timing() {
                     Timing::Training { step, cost } => {
                         assert!(step.seconds.0.is_finite() && step.mfu > 0.0 && step.hfu < 1.0, "{}: {step:?}", row.id);
@@ -223,22 +225,22 @@ mod tests {
     #[test]
     fn a_missing_peak_can_be_typed() {
         assert!(
-            text(&time(&answers("v1&m=llama3-8b&n=8&gpu=m3-ultra"), &Ui::default()))
+            text(&time(&answers("v1&m=llama3-8b&n=8&gpu=m3-ultra"), &Opened::default()))
                 .contains("Enter it under GPU and layout details")
         );
-        assert!(text(&time(&answers("v1&m=llama3-8b&n=8&gpu=m3-ultra&pk=50"), &Ui::default())).contains("GPU-hours"));
+        assert!(text(&time(&answers("v1&m=llama3-8b&n=8&gpu=m3-ultra&pk=50"), &Opened::default())).contains("GPU-hours"));
     }
 
     #[test]
     fn a_stated_utilisation_is_one_line_of_its_own() {
-        let said = |link: &str| text(&time(&answers(link), &Ui::default()));
+        let said = |link: &str| text(&time(&answers(link), &Opened::default()));
         assert!(!said("v1&m=llama3-8b&n=8").contains("stated") && !said("v1&m=llama3-8b&n=8&mfu=40").contains("stated"));
         assert!(said("v1&m=llama3-8b&n=8&mfu=50").contains("At your stated utilisation of 50 %: one step"));
     }
 
     #[test]
     fn padded_texts_are_offered_packing() {
-        let said = |link: &str| time(&answers(link), &Ui::default());
+        let said = |link: &str| time(&answers(link), &Opened::default());
         let padded = said("v1&do=tune&m=llama3-8b&n=1&gb=8&txt=600");
         assert_eq!(count(&padded, "data-do=\"set:pack:1\""), 1);
         for what in ["Share of padding", "texts of 600 tokens padded to 8192", "Pack texts", "as many useful tokens"] {
@@ -251,7 +253,7 @@ mod tests {
 
     #[test]
     fn messages_of_serving_are_lines() {
-        let said = |link: &str| text(&time(&answers(link), &Ui::default()));
+        let said = |link: &str| text(&time(&answers(link), &Opened::default()));
         assert!(!said("v1&do=serve&m=mixtral-8x7b&n=1&w=awq").contains("Messages"));
         let whole = said("v1&do=serve&m=mixtral-8x7b&n=4&tp=4&eep=1");
         assert!(whole.contains("sums over tensor ranks") && !whole.contains("tokens to experts"), "{whole}");
@@ -260,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_layout_that_cannot_run_says_so() {
-        assert!(text(&time(&answers("v1&m=llama3-70b&n=8"), &Ui::default())).contains("It does not fit"));
-        assert!(!text(&time(&answers("v1&m=llama3-8b&n=8"), &Ui::default())).contains("It does not fit"));
+        assert!(text(&time(&answers("v1&m=llama3-70b&n=8"), &Opened::default())).contains("It does not fit"));
+        assert!(!text(&time(&answers("v1&m=llama3-8b&n=8"), &Opened::default())).contains("It does not fit"));
     }
 }

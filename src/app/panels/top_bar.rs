@@ -2,14 +2,12 @@
 
 use super::icon::Icon;
 use crate::app::markup::{Html, html};
-use crate::app::ui::Ui;
 use crate::app::words::about;
 use crate::scenario::Scenario;
 use crate::units::MemoryUnit;
 
-/// The bar that stays at the top.
-pub fn top_bar(scenario: &Scenario, ui: &Ui) -> Html {
-    let (undo, redo) = (ui.steps.0 || !ui.unread.is_empty(), ui.steps.1);
+/// The bar that stays at the top; `undo` and `redo`: there is something to take back, or to do again.
+pub fn top_bar(scenario: &Scenario, (undo, redo): (bool, bool)) -> Html {
     let unit = scenario.memory_unit();
     html! {
         header class="bar" data-own="bar" {
@@ -81,7 +79,6 @@ fn unit_option(unit: MemoryUnit, word: &str, about: &str, now: MemoryUnit) -> Ht
 mod tests {
     use super::top_bar;
     use crate::app::panels::tests::{count, text};
-    use crate::app::ui::Ui;
     use crate::scenario::codec::decode;
     use crate::scenario::{FieldId, Scenario, Value, parse};
     use crate::units::MemoryUnit;
@@ -90,7 +87,7 @@ mod tests {
     fn a_name_is_text_and_never_markup() {
         let mut scenario = Scenario::default();
         scenario.set_name("<b>mine</b>");
-        let bar = top_bar(&scenario, &Ui::default());
+        let bar = top_bar(&scenario, (false, false));
         assert_eq!(count(&bar, "<b>"), 0);
         assert!(text(&bar).contains("&lt;b&gt;mine&lt;/b&gt; · Training"));
     }
@@ -98,8 +95,8 @@ mod tests {
     #[test]
     fn steps_without_history_are_disabled() {
         let scenario = decode("v1").scenario;
-        assert_eq!(count(&top_bar(&scenario, &Ui::default()), " disabled"), 2);
-        assert_eq!(count(&top_bar(&scenario, &Ui { steps: (true, true), ..Ui::default() }), " disabled"), 0);
+        assert_eq!(count(&top_bar(&scenario, (false, false)), " disabled"), 2);
+        assert_eq!(count(&top_bar(&scenario, (true, true)), " disabled"), 0);
     }
 
     #[test]

@@ -5,7 +5,6 @@ use super::curves::word;
 use crate::app::answers::{Answers, Standing};
 use crate::app::curve_view;
 use crate::app::markup::{Html, html};
-use crate::app::ui::Ui;
 use crate::planner::Axis;
 use crate::scenario::Mode;
 
@@ -14,8 +13,8 @@ const WHY: &str = "No figures: the scenario has no answer yet. Its card names th
 
 /// Content of the named part of the page in place of its own: nothing of another scenario's where the scenario has no answer,
 /// and no changes to be made where the answer is an earlier one's. `None` where the part's own content is right.
-pub fn instead(part: &str, answers: &Answers, ui: &Ui) -> Option<Html> {
-    match answers.standing_in(ui) {
+pub fn instead(part: &str, answers: &Answers, standing: Standing) -> Option<Html> {
+    match standing {
         Standing::Present => None,
         Standing::Earlier => (part == "fixes").then(fixes),
         Standing::Nothing => without(part, answers.scenario.mode() == Mode::Serve),
@@ -80,27 +79,26 @@ mod tests {
     use crate::app::markup::Html;
     use crate::app::panels::tests::{answers, count, text};
     use crate::app::panels::{bar, compare, cost, curves, fixes, ledger, time, verdict};
-    use crate::app::ui::{Ui, Unread};
+    use crate::app::ui::Ui;
     use crate::planner::Axis;
-    use crate::scenario::FieldId;
     use crate::scenario::codec::decode;
 
     /// Every part of the page that shows figures, with what it would show by itself.
     fn parts(answers: &Answers) -> Vec<(&'static str, Html)> {
         let ui = Ui::default();
-        let plots = Plots::of(answers, Look { log: true, size: (412, 254) }, &ui, None).0;
+        let plots = Plots::of(answers, Look { log: true, size: (412, 254) }, &ui.found, None).0;
         vec![
-            ("verdict", verdict::verdict(answers, &ui)),
-            ("strip", verdict::strip(answers, &ui)),
+            ("verdict", verdict::verdict(answers, answers.standing, &ui.found, &ui.opened)),
+            ("strip", verdict::strip(answers, answers.standing, &ui.found)),
             ("stack", bar::stack(answers, 848, false)),
-            ("fixes", fixes::fixes(answers, &ui)),
-            ("curve-seq", curves::panel(&plots, Axis::SeqLength, answers, &ui)),
-            ("curve-gpus", curves::panel(&plots, Axis::Gpus, answers, &ui)),
+            ("fixes", fixes::fixes(answers, &ui.found)),
+            ("curve-seq", curves::panel(&plots, Axis::SeqLength, answers.unit, &ui.look, None, &ui.opened)),
+            ("curve-gpus", curves::panel(&plots, Axis::Gpus, answers.unit, &ui.look, None, &ui.opened)),
             ("svg-seq", curves::picture(&plots, Axis::SeqLength)),
             ("svg-gpus", curves::picture(&plots, Axis::Gpus)),
-            ("ledger", ledger::ledger(answers, &ui)),
-            ("cost", cost::cost(answers, &ui)),
-            ("time", time::time(answers, &ui)),
+            ("ledger", ledger::ledger(answers, &ui.opened)),
+            ("cost", cost::cost(answers, &ui.opened)),
+            ("time", time::time(answers, &ui.opened)),
         ]
     }
 
@@ -109,7 +107,7 @@ mod tests {
         for link in ["v1&m=llama3-70b&tp=3", "v1&m=llama3-7", "v1&gpu=k80&m=llama2-7b"] {
             let answers = answers(link);
             for (name, own) in parts(&answers) {
-                let shown = instead(name, &answers, &Ui::default()).unwrap_or(own);
+                let shown = instead(name, &answers, answers.standing_with(false)).unwrap_or(own);
                 let words = text(&shown);
                 assert!(!words.contains("GiB") && !words.contains("Llama 3 8B on"), "{link}, {name}: {words}");
                 assert!(!words.contains("tone--good") && count(&shown, "<path") == 0, "{link}, {name}: {words}");
@@ -137,11 +135,9 @@ mod tests {
     #[test]
     fn an_answer_stays_whole_and_an_earlier_one_offers_no_changes() {
         let present = answers("v1&m=llama3-70b&n=8");
-        let unread = Unread { field: FieldId::SeqLength, text: "x".to_owned(), message: String::new() };
-        let typing = Ui { unread: vec![unread], ..Ui::default() };
         for (name, _) in parts(&present) {
-            assert_eq!(instead(name, &present, &Ui::default()), None, "{name}");
-            assert_eq!(instead(name, &present, &typing).is_some(), name == "fixes", "{name}");
+            assert_eq!(instead(name, &present, present.standing_with(false)), None, "{name}");
+            assert_eq!(instead(name, &present, present.standing_with(true)).is_some(), name == "fixes", "{name}");
         }
     }
 

@@ -6,7 +6,7 @@ use crate::app::headline::{Headline, replicas_of};
 use crate::app::markup::{Html, html};
 use crate::app::panels::remarks::remarks;
 use crate::app::serving::{self, Counts, LoadFigure};
-use crate::app::ui::Ui;
+use crate::app::ui::{FromWorkers, Opened};
 use crate::app::words::{self, about, gpus, hardware, tone, upper_first, verdict_word};
 use crate::app::{following, timing};
 use crate::estimator::Verdict as Answer;
@@ -14,11 +14,11 @@ use crate::planner::UsersAnswer;
 use crate::scenario::{FieldError, FieldId, field};
 
 /// The tinted band with the answer: the scenario's, an earlier one's that steps back, or what forbids one.
-pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
-    let said = ui.headline(answers);
-    match answers.standing_in(ui) {
-        Standing::Present => answer(answers, ui, &said, (tone(said.verdict), &Html::new())),
-        Standing::Earlier => answer(answers, ui, &said, (EARLIER, &last_valid(answers))),
+pub fn verdict(answers: &Answers, standing: Standing, found: &FromWorkers, opened: &Opened) -> Html {
+    let said = found.headline(answers);
+    match standing {
+        Standing::Present => answer(answers, (found, opened), &said, (tone(said.verdict), &Html::new())),
+        Standing::Earlier => answer(answers, (found, opened), &said, (EARLIER, &last_valid(answers))),
         Standing::Nothing => refused(answers),
     }
 }
@@ -27,7 +27,7 @@ pub fn verdict(answers: &Answers, ui: &Ui) -> Html {
 const EARLIER: &str = "earlier";
 
 /// The sentence and the margin in that tone. `note`: whose they are, where they are not the scenario's; else empty.
-fn answer(answers: &Answers, ui: &Ui, said: &Headline, (tone, note): (&str, &Html)) -> Html {
+fn answer(answers: &Answers, (found, opened): (&FromWorkers, &Opened), said: &Headline, (tone, note): (&str, &Html)) -> Html {
     let estimate = &answers.estimate;
     let blocker = estimate.blockers.first().filter(|_| said.verdict == Answer::CannotRun);
     html! {
@@ -41,7 +41,7 @@ fn answer(answers: &Answers, ui: &Ui, said: &Headline, (tone, note): (&str, &Htm
                 @if let Some(blocker) = blocker {
                     p class="verdict__why" { (upper_first(&blocker.to_string())) "." }
                 }
-                (counts(answers, ui))
+                (counts(answers, found, opened))
             }
             p class="verdict__margin" {
                 span class="verdict__figure" {
@@ -52,15 +52,15 @@ fn answer(answers: &Answers, ui: &Ui, said: &Headline, (tone, note): (&str, &Htm
                 span class="verdict__caption" {
                     (said.margin.caption)
                     " "
-                    @if said.margin.of_memory { (button(ui, "margin", "what is left or missing")) }
+                    @if said.margin.of_memory { (button(opened, "margin", "what is left or missing")) }
                 }
             }
-            @if let Some(figures) = figures(answers, ui) { (figures) }
+            @if let Some(figures) = figures(answers, opened) { (figures) }
             (remarks(&answers.scenario))
             (note)
-            (place(ui, "margin"))
-            (place(ui, ARITHMETIC))
-            (place(ui, RUNNABLE))
+            (place(opened, "margin"))
+            (place(opened, ARITHMETIC))
+            (place(opened, RUNNABLE))
         }
     }
 }
@@ -144,23 +144,23 @@ const ARITHMETIC: &str = "gpus/arithmetic";
 const RUNNABLE: &str = "gpus/runnable";
 
 /// The two answers to "how many": a division, and what can really run; where users are stated, what carries them.
-fn counts(answers: &Answers, ui: &Ui) -> Html {
+fn counts(answers: &Answers, told: &FromWorkers, opened: &Opened) -> Html {
     let found = answers.users();
     let counts = Counts::of(&answers.job, &answers.count, found);
-    let counts = ui.told(answers).map_or(counts.clone(), |limits| limits.counts(&answers.count, counts));
+    let counts = told.told(answers).map_or(counts.clone(), |limits| limits.counts(&answers.count, counts));
     let explained = if found.is_some() { "the smallest count that carries the users" } else { "the smallest count that runs" };
     html! {
         p class="verdict__more" {
             "Arithmetic minimum "
             b data-testid="gpu-arithmetic" { (counts.arithmetic) }
             ","
-            (button(ui, ARITHMETIC, "the arithmetic minimum"))
+            (button(opened, ARITHMETIC, "the arithmetic minimum"))
             " "
             (counts.introduced)
             " "
             b data-testid="gpu-runnable" { (counts.smallest) }
             "."
-            (button(ui, RUNNABLE, explained))
+            (button(opened, RUNNABLE, explained))
             " "
             span data-testid="gpu-reason" { (counts.reason) }
             @if let Some(take) = found.and_then(take) { (take) }
@@ -182,7 +182,7 @@ fn take(found: &UsersAnswer) -> Option<Html> {
 }
 
 /// How fast and how dear serving is at the load that the answer is about; nothing when training.
-fn figures(answers: &Answers, ui: &Ui) -> Option<Html> {
+fn figures(answers: &Answers, opened: &Opened) -> Option<Html> {
     let load = answers.load()?;
     let assumed = serving::load_assumed(&answers.scenario, &answers.job, load, answers.users());
     let Some(figures) = serving::load_figures(&answers.job, load) else {
@@ -197,7 +197,7 @@ fn figures(answers: &Answers, ui: &Ui) -> Option<Html> {
     let tile = |figure: &LoadFigure| {
         html! {
             div class="load__figure" {
-                dt { (figure.label) " " (button(ui, figure.path, figure.label)) }
+                dt { (figure.label) " " (button(opened, figure.path, figure.label)) }
                 dd {
                     b class="number" { (figure.value) }
                     @if !figure.note.is_empty() {
@@ -214,15 +214,15 @@ fn figures(answers: &Answers, ui: &Ui) -> Option<Html> {
                 @for item in &figures { (tile(item)) }
             }
             p class="load__assumed" { (assumed) }
-            @for figure in &figures { (place(ui, figure.path)) }
+            @for figure in &figures { (place(opened, figure.path)) }
         }
     })
 }
 
 /// The answer in one line, for the top of a phone's screen.
-pub fn strip(answers: &Answers, ui: &Ui) -> Html {
-    let said = ui.headline(answers);
-    let (tone, word, rest) = match answers.standing_in(ui) {
+pub fn strip(answers: &Answers, standing: Standing, found: &FromWorkers) -> Html {
+    let said = found.headline(answers);
+    let (tone, word, rest) = match standing {
         Standing::Present => (tone(said.verdict), verdict_word(said.verdict), said.short),
         Standing::Earlier => (EARLIER, "Last valid answer:", said.short),
         Standing::Nothing => ("bad", refusal(answers), String::new()),
@@ -238,15 +238,15 @@ pub fn strip(answers: &Answers, ui: &Ui) -> Html {
 }
 
 /// The answer as screen readers announce it.
-pub fn spoken(answers: &Answers, ui: &Ui) -> String {
+pub fn spoken(answers: &Answers, standing: Standing, found: &FromWorkers) -> String {
     let whole = || {
-        let said = ui.headline(answers);
+        let said = found.headline(answers);
         let remarks: String =
             words::remarks(&answers.scenario).iter().flat_map(|remark| [" ".to_owned(), remark.plain()]).collect();
         let margin = said.margin;
         format!("{} {} {} {} {}.{remarks}", said.word, said.sentence, margin.number, margin.unit, margin.caption)
     };
-    match answers.standing_in(ui) {
+    match standing {
         Standing::Present => whole(),
         Standing::Earlier if answers.waits => "The answer follows.".to_owned(),
         Standing::Earlier => format!("A field needs correction. Last valid answer: {}", whole()),
@@ -259,16 +259,33 @@ pub fn spoken(answers: &Answers, ui: &Ui) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{spoken, strip, verdict};
+
     use crate::app::answers::{Answers, Standing};
     use crate::app::following;
     use crate::app::history::Snapshot;
     use crate::app::markup::Html;
     use crate::app::panels::tests::{answers, count, text};
-    use crate::app::ui::{Ui, Unread};
+    use crate::app::ui::{Drafts, Ui, Unread};
     use crate::app::words::{gpus, margin};
     use crate::scenario::codec::{self, decode};
     use crate::scenario::{FieldId, field};
+
+    /// Whose the answer is on a page in that state.
+    fn standing(answers: &Answers, ui: &Ui) -> Standing {
+        answers.standing_with(!ui.drafts.unread.is_empty())
+    }
+
+    fn verdict(answers: &Answers, ui: &Ui) -> Html {
+        super::verdict(answers, standing(answers, ui), &ui.found, &ui.opened)
+    }
+
+    fn strip(answers: &Answers, ui: &Ui) -> Html {
+        super::strip(answers, standing(answers, ui), &ui.found)
+    }
+
+    fn spoken(answers: &Answers, ui: &Ui) -> String {
+        super::spoken(answers, standing(answers, ui), &ui.found)
+    }
 
     #[test]
     fn the_answer_says_verdict_margin_and_counts() {
@@ -298,7 +315,7 @@ mod tests {
     #[test]
     fn a_field_that_cannot_be_read_makes_it_the_last_valid_answer() {
         let unread = Unread { field: FieldId::SeqLength, text: "x".to_owned(), message: "No number.".to_owned() };
-        let ui = Ui { unread: vec![unread], ..Ui::default() };
+        let ui = Ui { drafts: Drafts { unread: vec![unread], ..Drafts::default() }, ..Ui::default() };
         let answers = answers("v1&m=llama3-8b&n=8");
         assert!(is_green(&verdict(&answers, &Ui::default())) && is_green(&strip(&answers, &Ui::default())));
         let page = verdict(&answers, &ui);

@@ -15,7 +15,7 @@ use headroom::app::more::wire::{AS_GENERIC, MARK, Reply, Request, What};
 use headroom::app::panels::verdict::{spoken, verdict};
 use headroom::app::panels::{compare, printed};
 use headroom::app::report::{Report, json};
-use headroom::app::ui::Ui;
+use headroom::app::ui::{FromWorkers, Opened};
 use headroom::app::words::{about, accelerator_name, model_name, remarks};
 use headroom::catalog;
 use headroom::scenario::codec::{decode, encode};
@@ -117,14 +117,14 @@ fn everywhere(name: &str, scenario: &Scenario, remarks: &[String]) {
     let answers = answers(scenario);
     assert!(answers.problems.is_empty(), "{name}: {:?}", answers.problems);
     let plain: Vec<String> = remarks.iter().map(|remark| remark.replace('`', "")).collect();
-    let card = verdict(&answers, &Ui::default());
+    let card = verdict(&answers, answers.standing, &FromWorkers::default(), &Opened::default());
     assert_eq!(card.as_str().matches("role=\"note\"").count(), remarks.len(), "{name}");
     let luggage = Luggage { scenario: scenario.clone(), ..Luggage::default() };
     let of = |form| file(form, &luggage).unwrap();
     let report = Report::of(scenario, scenario.resolve().as_ref().unwrap(), None);
     let places = [
         words(card.as_str()),
-        spoken(&answers, &Ui::default()),
+        spoken(&answers, answers.standing, &FromWorkers::default()),
         report.text(&[]),
         json(&report, scenario, &[]),
         of(Form::Answer).replace('\\', ""),

@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use headroom::app::answers::{Answers, Look, Plots, Stairs};
+use headroom::app::answers::{Answers, Plots, Stairs};
 use headroom::app::explaining;
 use headroom::app::fields::picker::Picker;
 use headroom::app::history::Snapshot;
@@ -24,8 +24,8 @@ use headroom::app::more::wire::{FILES, MARK, Reply, Request, SNAPSHOT, What};
 use headroom::app::more::{answer, slot};
 use headroom::app::panels::dialogs::paste::{Found, Pasted};
 use headroom::app::panels::{ledger, printed, teach, unanswered};
-use headroom::app::parts::{self, Around};
-use headroom::app::ui::{Dialog, Notice, Saved, Toast, Ui, Unread};
+use headroom::app::parts::{self, Around, Now, Seen};
+use headroom::app::ui::{ChartsLook, Dialog, Dialogs, Notice, Opened, Saved, Toast, Ui, Unread};
 use headroom::planner::Axis;
 use headroom::scenario::codec::{decode, encode};
 use headroom::scenario::records::SavedScenario;
@@ -56,7 +56,8 @@ const AROUND: Around =
 
 /// The state of the page as it opens.
 fn first(answers: &Answers) -> Ui {
-    Ui { open: ledger::opened_at_start(&answers.estimate).into_iter().collect(), ..Ui::default() }
+    let open = ledger::opened_at_start(&answers.estimate).into_iter().collect();
+    Ui { opened: Opened { open, ..Opened::default() }, ..Ui::default() }
 }
 
 /// One of the other states.
@@ -66,12 +67,19 @@ fn state(name: &str, said: &Snapshot, answers: &Answers) -> Ui {
         "opened" => opened(ui),
         "typed" => typed(ui, said),
         "told" => told(ui, said),
-        "fixes" => Ui { log_axis: false, at_step: true, bar_width: 340, plot_size: (320, 240), axis: Axis::Gpus, ..ui },
-        "share" => Ui { dialog: Some(Dialog::Share), copied: Some(true), steps: (true, true), ..ui },
-        "save" => Ui { dialog: Some(Dialog::Save), ..ui },
+        "fixes" => {
+            let look = ChartsLook { log_axis: false, at_step: true, bar_width: 340, plot_size: (320, 240), axis: Axis::Gpus };
+            Ui { look, ..ui }
+        }
+        "share" => {
+            let dialogs = Dialogs { dialog: Some(Dialog::Share), copied: Some(true), ..Dialogs::default() };
+            Ui { dialogs, steps: (true, true), ..ui }
+        }
+        "save" => Ui { dialogs: Dialogs { dialog: Some(Dialog::Save), ..Dialogs::default() }, ..ui },
         "paste" => {
             let found = Some(Found { before: "v1".to_owned(), link: "v1&m=gpt2".to_owned() });
-            Ui { dialog: Some(Dialog::Paste), pasted: Pasted { outcome: slot::fetching(), found, as_generic: false }, ..ui }
+            let pasted = Pasted { outcome: slot::fetching(), found, as_generic: false };
+            Ui { dialogs: Dialogs { dialog: Some(Dialog::Paste), pasted, copied: None }, ..ui }
         }
         other => panic!("{other}"),
     }
@@ -80,10 +88,11 @@ fn state(name: &str, said: &Snapshot, answers: &Answers) -> Ui {
 /// A state in which everything that can unfold is open.
 fn opened(mut ui: Ui) -> Ui {
     let kinds = ["Weights", "Gradients", "Optimizer states", "Activations", "KV cache", "Temporary", "Framework"];
-    ui.open.extend(kinds.map(|kind| format!("ledger/{kind}")));
-    ui.open.extend((0..7).map(|fold| format!("fold-{fold}")));
-    ui.open.extend(fields().iter().map(|field| format!("help-{}", field.key)));
-    ui.open
+    ui.opened.open.extend(kinds.map(|kind| format!("ledger/{kind}")));
+    ui.opened.open.extend((0..7).map(|fold| format!("fold-{fold}")));
+    ui.opened.open.extend(fields().iter().map(|field| format!("help-{}", field.key)));
+    ui.opened
+        .open
         .extend(["twin-seq", "twin-gpus", "why/total", "why/peak", "why/margin", "why/gpus/runnable", "plan"].map(str::to_owned));
     ui.cursors = [Some(2), Some(1)];
     ui
@@ -92,11 +101,11 @@ fn opened(mut ui: Ui) -> Ui {
 /// A state with unreadable texts in fields, an open list, messages, and saved scenarios.
 fn typed(mut ui: Ui, said: &Snapshot) -> Ui {
     let unread = |field| Unread { field, text: "4 <k>".to_owned(), message: "“4 <k>” is no number.".to_owned() };
-    ui.unread = [FieldId::SeqLength, FieldId::Gpus, FieldId::PricePerHour].map(unread).to_vec();
-    ui.shut = vec!["fold-0".to_owned()];
-    ui.picker = Some(Picker::search(field(FieldId::Model), "llama".to_owned(), &said.scenario));
+    ui.drafts.unread = [FieldId::SeqLength, FieldId::Gpus, FieldId::PricePerHour].map(unread).to_vec();
+    ui.opened.shut = vec!["fold-0".to_owned()];
+    ui.drafts.picker = Some(Picker::search(field(FieldId::Model), "llama".to_owned(), &said.scenario));
     let notice = |id, warning| Notice { id, text: format!("Message & <{id}>"), warning };
-    ui.notices = vec![notice(1, true), notice(2, false)];
+    ui.messages.notices = vec![notice(1, true), notice(2, false)];
     let record = |id: &str, name: &str| SavedScenario {
         id: id.to_owned(),
         name: name.to_owned(),
@@ -105,9 +114,9 @@ fn typed(mut ui: Ui, said: &Snapshot) -> Ui {
         link: "v1".to_owned(),
     };
     let scenarios = vec![record("a1", "<First's>"), record("b2", "Second")];
-    ui.toast = Some(Toast { text: "Deleted".to_owned(), back: scenarios.first().cloned(), id: 3 });
-    ui.saved = Saved { scenarios, set_aside: 1, available: true };
-    ui.renaming = Some("b2".to_owned());
+    ui.messages.toast = Some(Toast { text: "Deleted".to_owned(), back: scenarios.first().cloned(), id: 3 });
+    ui.saved.saved = Saved { scenarios, set_aside: 1, available: true };
+    ui.saved.renaming = Some("b2".to_owned());
     ui.steps = (true, false);
     ui
 }
@@ -118,9 +127,9 @@ fn told(mut ui: Ui, said: &Snapshot) -> Ui {
     let clock = clock();
     let mut stairway = Stairway::of(&request(What::Stairs, &link, ""));
     let reply = std::iter::repeat_with(|| stairway.slice(&clock)).flatten().next().unwrap();
-    ui.stairs = Some(Arc::new(Stairs::read(said.scenario.clone(), &reply.html)));
+    ui.found.stairs = Some(Arc::new(Stairs::read(said.scenario.clone(), &reply.html)));
     let limits = ask(What::Limits, &link, "").html;
-    ui.hear_limits(said.scenario.clone(), limits.split(MARK).next().unwrap());
+    ui.found.hear_limits(said.scenario.clone(), limits.split(MARK).next().unwrap());
     ui
 }
 
@@ -175,11 +184,11 @@ fn of_link(net: &mut Net, link: &str, states: &[String]) {
 /// Records every part in one state of the page; returns the paths of the figures that can be
 /// explained.
 fn of_parts(net: &mut Net, link: &str, name: &str, said: &Snapshot, answers: &Answers, ui: &Ui) -> String {
-    let look = Look { log: ui.log_axis, size: ui.plot_size };
-    let plots = Plots::of(answers, look, ui, None).0;
+    let plots = Plots::of(answers, ui.look.of_curves(), &ui.found, None).0;
+    let seen = Seen { now: Now::of(said, answers, ui), reads: &|_| (), around: &AROUND };
     let mut paths = BTreeSet::new();
     for part in parts::all() {
-        let html = part.html(said, answers, ui, &plots, &AROUND);
+        let html = part.html(&seen, || &plots);
         let button = format!("data-do=\"open:{}", explaining::WHY);
         let why = html.as_str().split(button.as_str()).skip(1);
         paths.extend(why.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));

@@ -4,6 +4,7 @@ use super::form::{Asked, Form, Question};
 use super::front::{front, number};
 use super::rows::{Best, button, layouts, money, row, table};
 use super::{Leg, Plan, basis, layout, why};
+use crate::app::action::{Action, PlanVerb};
 use crate::app::markup::{Html, html};
 use crate::app::words::{duration, gpus, model_name, whole};
 use crate::planner::search::{Answer, Found, Watched};
@@ -107,7 +108,7 @@ fn body(plan: &Plan, found: &[(&Leg, Answer)], form: &Form, now: &Scenario, unit
         @if plan.basis != basis(now) {
             p class="plan__stale" data-testid="plan-stale" {
                 "This answer is for an earlier scenario. "
-                button type="button" class="link" data-do="plan:search" { "Search again" }
+                button type="button" class="link" data-do=(Action::Plan(PlanVerb::Search)) { "Search again" }
             }
         }
         (overview)
@@ -197,7 +198,7 @@ fn leg(found: &(&Leg, Answer), plan: &Plan, form: &Form, now: &Scenario, unit: M
 
 // ---- the best ----
 
-/// Whether days and price stay within what was asked for.
+/// True if days and price stay within what was asked for.
 pub fn within(found: &Found, asked: &Asked) -> bool {
     let holds = |most: Option<f64>, value: Option<f64>| most.is_none_or(|most| value.is_some_and(|value| value <= most));
     holds(asked.days, found.days) && holds(asked.price, found.cost)
@@ -227,7 +228,7 @@ fn best<'a>(answer: &'a Answer, asked: &Asked) -> Vec<Best<'a>> {
     all
 }
 
-/// Whether the bounds can be met, and by what.
+/// True if the bounds can be met, and by what.
 fn bounds(answer: &Answer, asked: &Asked) -> Option<String> {
     let wanted: Vec<String> = [
         asked.days.map(|days| format!("{} days", number(days))),

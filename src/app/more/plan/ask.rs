@@ -1,6 +1,7 @@
 //! The planner's panel above the answer: what it does, the form, and what fits with the present layout.
 
 use super::form::{CHOICES, Form, LIMITS, Question, applies};
+use crate::app::action::PlanVerb;
 use crate::app::markup::{Html, html};
 use crate::app::words::whole;
 use crate::catalog;
@@ -55,7 +56,7 @@ fn questions(scenario: &Scenario, form: &Form, job: &Job) -> Html {
         })
         .collect();
     html! {
-        form class="plan__form" data-plan="search" aria-label="What to search" {
+        form class="plan__form" data-plan=(PlanVerb::Search) aria-label="What to search" {
             fieldset class="plan__kinds" {
                 legend class="sr" { "Question" }
                 @for (kind, name, _) in &Question::KINDS {

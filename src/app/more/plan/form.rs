@@ -24,7 +24,7 @@ impl Form {
         self.0.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
 
-    /// Whether a box is ticked.
+    /// True if a box is ticked.
     pub fn is_on(&self, name: &str) -> bool {
         !self.text(name).is_empty()
     }
@@ -97,7 +97,7 @@ pub const CHOICES: [(&str, &str); 3] = [
     ("more-groups", "Sharding groups (HSDP): 2, 4 or 8"),
 ];
 
-/// Whether a limit can be set for that job: most stacks have some degrees at 1.
+/// True if a limit can be set for that job: most stacks have some degrees at 1.
 pub fn applies(degree: Degree, job: &Job) -> bool {
     let all = job.training().is_some_and(|run| run.stack.has_all_degrees);
     match degree {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::form::Question;
 use super::{Desk, Plan, Role};
+use crate::app::action::PlanVerb;
 use crate::app::more::wire::{Reply, Request};
 use crate::planner::search::{Gathered, Search};
 
@@ -42,7 +43,7 @@ impl Desk {
         }
     }
 
-    /// Whether it goes through a share for another worker, which alone is told what is found.
+    /// True if it goes through a share for another worker, which alone is told what is found.
     pub fn is_helper(&self) -> bool {
         self.plan.as_ref().is_some_and(|plan| plan.role == Role::Helper)
     }
@@ -52,7 +53,7 @@ impl Desk {
         std::mem::take(&mut self.letters)
     }
 
-    /// Whether it can only go on once the helper has told what it found.
+    /// True if it can only go on once the helper has told what it found.
     pub fn waits(&self) -> bool {
         self.plan.as_ref().is_some_and(Plan::waits)
     }
@@ -70,9 +71,9 @@ impl Desk {
     }
 
     /// Gives a search that has just begun its role, and asks the helper for its share.
-    pub(super) fn share_out(&mut self, verb: &str, request: &Request, lines: &str) {
+    pub(super) fn share_out(&mut self, helps: bool, request: &Request, lines: &str) {
         let Some(plan) = &mut self.plan else { return };
-        if verb == SHARE {
+        if helps {
             plan.role = Role::Helper;
         } else if self.helped && plan.can_be_shared() {
             plan.role = Role::Shared(request.number, vec![None; plan.legs.len()]);
@@ -85,20 +86,20 @@ impl Desk {
         if let Some(plan) = self.plan.as_mut().filter(|plan| plan.runs()) {
             plan.stopped = true;
             if matches!(plan.role, Role::Shared(..)) {
-                self.letters = vec![Request { text: "stop\n".to_owned(), ..request.clone() }.write()];
+                self.letters = vec![Request { text: format!("{}\n", PlanVerb::Stop.word()), ..request.clone() }.write()];
             }
         }
     }
 }
 
 impl Plan {
-    /// Whether a share of it is known without the other: not where the search ends with what fits first.
+    /// True if a share of it is known without the other: not where the search ends with what fits first.
     fn can_be_shared(&self) -> bool {
         let family = matches!(self.asked.question, Question::Family(_));
         !family && self.legs.iter().all(|leg| !self.asked.space(&leg.job).ends_with_first)
     }
 
-    /// Whether its own share of a leg is done and the helper's has not come.
+    /// True if its own share of a leg is done and the helper's has not come.
     pub(super) fn waits(&self) -> bool {
         let Role::Shared(_, theirs) = &self.role else { return false };
         self.search.as_ref().is_some_and(Search::is_finished) && theirs.get(self.at).is_some_and(Option::is_none)

@@ -19,6 +19,7 @@ use self::form::{Asked, Form, Question};
 pub use self::front::legend;
 pub use self::stairs::Stairway;
 use super::wire::{Reply, Request, What};
+use crate::app::action::PlanVerb;
 use crate::app::markup::Html;
 use crate::app::words::{accelerator_name, model_name};
 use crate::catalog;
@@ -46,7 +47,7 @@ pub struct Desk {
     /// Why the last question cannot be searched for.
     refused: Option<String>,
     plan: Option<Plan>,
-    /// Whether another worker helps.
+    /// True if another worker helps.
     helped: bool,
     /// What the helper is to be told, or what a helper tells.
     letters: Vec<String>,
@@ -98,17 +99,23 @@ impl Desk {
         self.scenario = decode(&request.fragment).scenario;
         self.form = Form::read(lines);
         self.ask = ask::panel(&self.scenario, &self.form);
-        match verb {
-            "search" | hand::SHARE => {
-                (self.plan, self.refused) = match self.begin() {
-                    Ok(plan) => (Some(plan), None),
-                    Err(sentence) => (None, Some(sentence)),
-                };
-                self.share_out(verb, request, lines);
-            }
-            "stop" => self.stop(request),
-            _ => {}
+        let share = verb == hand::SHARE;
+        match PlanVerb::read(verb) {
+            Some(PlanVerb::Search) => self.search(request, lines, false),
+            None if share => self.search(request, lines, true),
+            Some(PlanVerb::Stop) => self.stop(request),
+            // Another version of the page asks for something else; it is shown what there is.
+            Some(PlanVerb::Show) | None => {}
         }
+    }
+
+    /// Begins a search; `helps`: for another worker that has a share of it.
+    fn search(&mut self, request: &Request, lines: &str, helps: bool) {
+        (self.plan, self.refused) = match self.begin() {
+            Ok(plan) => (Some(plan), None),
+            Err(sentence) => (None, Some(sentence)),
+        };
+        self.share_out(helps, request, lines);
     }
 
     fn begin(&self) -> Result<Plan, String> {
@@ -133,7 +140,7 @@ impl Desk {
         })
     }
 
-    /// Whether there is something to go on with.
+    /// True if there is something to go on with.
     pub fn is_running(&self) -> bool {
         self.plan.as_ref().is_some_and(Plan::runs)
     }

@@ -2,6 +2,7 @@
 
 use super::front::number;
 use super::{Leg, layout};
+use crate::app::action::Action;
 use crate::app::markup::{Html, html};
 use crate::app::words::{duration, whole};
 use crate::planner::search::Found;
@@ -102,12 +103,12 @@ pub fn button(leg: &Leg, found: &Found, now: &Scenario, best: &Best<'_>) -> Html
     let taken = leg.taken(found, now);
     let (link, used) = (encode(&taken), taken == *now);
     html! {
-        button type="button" class="button" data-do={ "take:" (link) }
+        button type="button" class="button" data-do=(Action::Take(link.clone()))
             aria-disabled=(used) {
             (if used { "In use" } else { "Use this layout" })
             span class="sr" { ": " (best.name) }
         }
-        button type="button" class="button button--plain" data-do={ "beside:" (link) }
+        button type="button" class="button button--plain" data-do=(Action::Beside(link.clone()))
             hidden[used] {
             "Compare"
             span class="sr" { " with the present one: " (best.name) }

@@ -2,6 +2,7 @@
 
 use super::form::Form;
 use super::layout;
+use crate::app::action::PlanVerb;
 use crate::app::markup::{Html, html};
 use crate::app::more::timeline::words as kind_words;
 use crate::app::words::{upper_first, whole};
@@ -39,13 +40,13 @@ pub fn filter(form: &Form) -> Html {
             label class="field" {
                 span class="field__label" { "Reasons that contain" }
                 input class="field__input" type="text" autocomplete="off" spellcheck="false"
-                    name="why" data-plan="show" placeholder="pipeline" value=(form.text("why"))
+                    name="why" data-plan=(PlanVerb::Show) placeholder="pipeline" value=(form.text("why"))
                     data-testid="plan-why-text";
             }
             label class="field" {
                 span class="field__label" { "Kind" }
                 span class="field__box field__box--select" {
-                    select class="field__input" name="kind" data-plan="show"
+                    select class="field__input" name="kind" data-plan=(PlanVerb::Show)
                         data-testid="plan-why-kind" {
                         @for (word, name) in &KINDS {
                             option value=(word) selected[*word == form.text("kind")] { (name) }

@@ -1,7 +1,8 @@
-//! What the page asks, and what it is told to do.
+//! Questions of the page about stories, and the orders to it.
 
 use std::cell::OnceCell;
 
+use crate::app::action::{Order, StoryStep};
 use crate::app::markup::Html;
 use crate::app::more::plan::form::Form;
 use crate::app::more::wire::MARK;
@@ -10,20 +11,20 @@ use crate::lessons::story::{Story, plain};
 use crate::lessons::worksheet::{Kept, KeptError};
 use crate::scenario::codec::decode;
 
-/// What stands before the name of each kind of record that the browser keeps.
+/// The beginnings of the names of records that the browser keeps, by kind.
 const STORY: &str = "story:";
 const SHEET: &str = "sheet:";
 
 /// A question about teaching.
 #[derive(Default)]
 pub struct Asked {
-    /// What was done, e.g. `record:own-1`.
+    /// The verb as it travels, such as `record:own-1`.
     pub verb: String,
     /// The address of the page, without a fragment.
     pub address: String,
     /// The link of the present scenario.
     pub fragment: String,
-    /// What stands in the panel's inputs.
+    /// The values of the panel's inputs.
     pub form: Form,
     /// The lecturer's own stories as they are stored: id and file.
     pub stored: Vec<(String, String)>,
@@ -68,7 +69,7 @@ impl Asked {
             Ok(kept) => Some(kept),
             Err(KeptError::UnknownVersion(_)) => None,
             Err(KeptError::Malformed) => {
-                orders.0.push(format!("aside {SHEET}{class}"));
+                orders.0.push(Order::Aside(format!("{SHEET}{class}")));
                 orders.problem("Your progress on this worksheet could not be read. It was set aside in this browser's storage; nothing was deleted.");
                 Some(Kept::default())
             }
@@ -112,53 +113,54 @@ impl Asked {
     }
 }
 
-/// What the page is told to do before it shows the answer: one line each, a word and the rest.
+/// Orders to the page, which it carries out before it shows the answer.
 #[derive(Debug, Default)]
-pub(super) struct Orders(Vec<String>);
+pub(super) struct Orders(Vec<Order>);
 
 impl Orders {
     /// Keep a story.
     pub(super) fn store(&mut self, story: &Story) {
-        self.0.push(format!("store {STORY}{} {}", story.id, story.write()));
+        self.0.push(Order::Store(format!("{STORY}{}", story.id), story.write()));
     }
 
     /// Forget a story.
     pub(super) fn forget(&mut self, id: &str) {
-        self.0.push(format!("forget {STORY}{id}"));
+        self.0.push(Order::Forget(format!("{STORY}{id}")));
     }
 
     /// Put a story aside that cannot be read.
     pub(super) fn aside(&mut self, id: &str) {
-        self.0.push(format!("aside {STORY}{id}"));
+        self.0.push(Order::Aside(format!("{STORY}{id}")));
     }
 
     /// Keep the progress on a class's worksheets.
     pub(super) fn progress(&mut self, class: &str, kept: &Kept) {
-        self.0.push(format!("progress {SHEET}{class} {}", kept.write()));
+        self.0.push(Order::Progress(format!("{SHEET}{class}"), kept.write()));
     }
 
     /// Hand a story to the browser's downloads.
     pub(super) fn file(&mut self, story: &Story) {
-        self.0.push(format!("file {} {}", story.id, story.write()));
+        self.0.push(Order::File(story.id.clone(), story.write()));
     }
 
     /// A short message.
     pub(super) fn say(&mut self, text: &str) {
-        self.0.push(format!("say {text}"));
+        self.0.push(Order::Say(text.to_owned()));
     }
 
     /// A problem.
     pub(super) fn problem(&mut self, text: &str) {
-        self.0.push(format!("problem {text}"));
+        self.0.push(Order::Problem(text.to_owned()));
     }
 
-    /// A step of a story to present: link, what to look at, inputs in sight.
-    pub(super) fn step(&mut self, link: &str, look: &str, live: &str) {
-        self.0.push(format!("step {link} {look} {live}"));
+    /// A step of a story to present.
+    pub(super) fn step(&mut self, step: StoryStep) {
+        self.0.push(Order::Step(step));
     }
 
     /// Orders and HTML as they travel.
     pub(super) fn write(&self, html: &Html) -> String {
-        format!("{}{MARK}{}", self.0.join("\n"), html.as_str())
+        let lines: Vec<String> = self.0.iter().map(Order::write).collect();
+        format!("{}{MARK}{}", lines.join("\n"), html.as_str())
     }
 }

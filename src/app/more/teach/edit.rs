@@ -3,6 +3,7 @@
 use super::ask::{Asked, Orders};
 use super::list::list;
 use super::{back, copy_link, figures, known, option, place, problems};
+use crate::app::action::{Action, Sent, StepChange, TeachVerb, TeachView};
 use crate::app::markup::{Html, html};
 use crate::app::words::about;
 use crate::lessons::figure::{FIGURES, Figure};
@@ -36,39 +37,68 @@ pub(super) fn open(asked: &Asked, id: &str, orders: &mut Orders) -> Html {
     }
 }
 
-/// Does something to the story that is open, with what was written taken over first.
-pub(super) fn act(asked: &Asked, word: &str, about: &str, orders: &mut Orders) -> Html {
-    let (id, at) = about.split_once('.').unwrap_or((about, ""));
-    let at = at.parse::<usize>().unwrap_or(0);
+/// A thing that is done to a story.
+pub(super) enum Edit {
+    /// It begins.
+    New,
+    /// A copy of that story is made.
+    Copy(String),
+    /// The present scenario becomes a step of that story.
+    Record(String),
+    /// A step of that story is changed.
+    Step(StepChange, String, usize),
+    /// That story is downloaded.
+    File(String),
+    /// That story is saved.
+    Save(String),
+}
+
+/// Does something to a story, with the editor's inputs taken over first.
+pub(super) fn act(asked: &Asked, edit: &Edit, orders: &mut Orders) -> Html {
     let fresh =
         || Story { id: asked.free_id(), title: "My story".to_owned(), audience: String::new(), steps: vec![recorded(asked)] };
-    let story = match word {
-        "new" => Some(fresh()),
-        "copy" => known(asked, id).map(|story| copy(&story, asked.free_id())),
-        _ => asked.own().into_iter().find(|story| story.id == id),
+    let story = match edit {
+        Edit::New => Some(fresh()),
+        Edit::Copy(id) => known(asked, id).map(|story| copy(&story, asked.free_id())),
+        Edit::Record(id) | Edit::Step(_, id, _) | Edit::File(id) | Edit::Save(id) => {
+            asked.own().into_iter().find(|story| story.id == *id)
+        }
     };
     let Some(story) = story else { return list(asked, "", orders) };
     let mut story = written(asked, story);
-    match word {
-        "record" if story.steps.len() < MOST_STEPS => story.steps.push(recorded(asked)),
-        "update" => {
-            if let Some(step) = story.steps.get_mut(at) {
+    match edit {
+        Edit::Record(_) if story.steps.len() < MOST_STEPS => story.steps.push(recorded(asked)),
+        Edit::Step(change, _, at) => change_step(asked, &mut story.steps, *change, *at),
+        Edit::New | Edit::Copy(_) | Edit::Record(_) | Edit::File(_) | Edit::Save(_) => {}
+    }
+    orders.store(&story);
+    let after = with(asked, &story);
+    match edit {
+        Edit::File(_) => {
+            orders.file(&story);
+            if asked.form.text("editing") != story.id {
+                return list(&after, "", orders);
+            }
+        }
+        Edit::Save(_) => orders.say("The story was saved in this browser"),
+        Edit::New | Edit::Copy(_) | Edit::Record(_) | Edit::Step(..) => {}
+    }
+    editor(&after, &story)
+}
+
+/// Changes a step where that is possible: the first moves no further up, and the last one left is not removed.
+fn change_step(asked: &Asked, steps: &mut Vec<Step>, change: StepChange, at: usize) {
+    match change {
+        StepChange::Update => {
+            if let Some(step) = steps.get_mut(at) {
                 step.start = Start::Link(asked.scenario());
             }
         }
-        "drop" if story.steps.len() > 1 && at < story.steps.len() => _ = story.steps.remove(at),
-        "up" if at > 0 && at < story.steps.len() => story.steps.swap(at - 1, at),
-        "down" if at + 1 < story.steps.len() => story.steps.swap(at, at + 1),
-        _ => {}
+        StepChange::Drop if steps.len() > 1 && at < steps.len() => _ = steps.remove(at),
+        StepChange::Up if at > 0 && at < steps.len() => steps.swap(at - 1, at),
+        StepChange::Down if at + 1 < steps.len() => steps.swap(at, at + 1),
+        StepChange::Drop | StepChange::Up | StepChange::Down => {}
     }
-    orders.store(&story);
-    match word {
-        "file" => orders.file(&story),
-        "save" => orders.say("The story was saved in this browser"),
-        _ => {}
-    }
-    let after = with(asked, &story);
-    if word == "file" && asked.form.text("editing") != story.id { list(&after, "", orders) } else { editor(&after, &story) }
 }
 
 /// Takes over what was written into the editor, before something else is shown.
@@ -147,8 +177,8 @@ fn editor(asked: &Asked, story: &Story) -> Html {
     let wrong = problems(told.as_ref().err().map_or(&[][..], Vec::as_slice));
     html! {
         (back())
-        (place(&format!("edit:{id}")))
-        form class="teach__form" data-key={ "edit-" (id) } data-teach={ "save:" (id) } {
+        (place(&TeachView::Edit(id.clone())))
+        form class="teach__form" data-key={ "edit-" (id) } data-teach=(Sent::Teach(TeachVerb::Save(id.clone()))) {
             input type="hidden" name="editing" value=(id);
             (wrong)
             div class="teach__two" {
@@ -196,13 +226,13 @@ fn link_of(asked: &Asked, story: &Story) -> Html {
 fn tools(id: &str) -> Html {
     html! {
         div class="teach__tools" {
-            button type="button" class="button" data-do={ "teach:record:" (id) }
+            button type="button" class="button" data-do=(Action::Teach(TeachVerb::Record(id.to_owned())))
                 data-testid="story-record" {
                 "Record the present scenario as a step"
             }
             button type="submit" class="button button--main" data-testid="story-save" { "Save" }
-            button type="button" class="button" data-do={ "present:" (id) ".1" } { "Present" }
-            button type="button" class="button" data-do={ "teach:file:" (id) }
+            button type="button" class="button" data-do=(Action::Present(id.to_owned(), 1)) { "Present" }
+            button type="button" class="button" data-do=(Action::Teach(TeachVerb::File(id.to_owned())))
                 data-testid="story-file" {
                 "Download"
             }
@@ -264,16 +294,16 @@ fn area(index: usize, name: &str, label: &str, text: &str) -> Html {
 fn step_tools(story: &Story, index: usize) -> Html {
     let count = story.steps.len();
     let tools = [
-        ("up", "Up", index == 0),
-        ("down", "Down", index + 1 == count),
-        ("update", "Take the present scenario", false),
-        ("drop", "Remove", count == 1),
+        (StepChange::Up, "Up", index == 0),
+        (StepChange::Down, "Down", index + 1 == count),
+        (StepChange::Update, "Take the present scenario", false),
+        (StepChange::Drop, "Remove", count == 1),
     ];
     html! {
         div class="teach__tools" {
-            @for (verb, name, off) in tools {
+            @for (change, name, off) in tools {
                 button type="button" class="button button--plain"
-                    data-do={ "teach:" (verb) ":" (story.id) "." (index) }
+                    data-do=(Action::Teach(TeachVerb::Step(change, story.id.clone(), index)))
                     aria-label={ (name) ": step " (index + 1) } disabled[off] {
                     (name)
                 }

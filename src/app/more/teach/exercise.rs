@@ -2,6 +2,7 @@
 
 use super::ask::Asked;
 use super::{back, figures, place};
+use crate::app::action::{Action, Sent, TeachVerb, TeachView};
 use crate::app::markup::{Html, html};
 use crate::app::more::wire::MARK;
 use crate::lessons::answer::check;
@@ -16,7 +17,7 @@ pub(super) fn chooser(asked: &Asked) -> Html {
     let chosen = Figure::find(asked.form.text("figure")).map_or("per-gpu", |figure| figure.id);
     html! {
         h3 class="teach__head" { "Predict, then reveal" }
-        form class="teach__form" data-teach="predict" {
+        form class="teach__form" data-teach=(Sent::Teach(TeachVerb::Predict)) {
             div class="field" {
                 label class="field__label" for="predict-figure" {
                     "A figure of the present scenario"
@@ -35,11 +36,11 @@ pub(super) fn chooser(asked: &Asked) -> Html {
 }
 
 /// A figure of the present scenario, asked for; with `reveal` it is told.
-pub(super) fn predict(asked: &Asked, word: &str) -> Html {
+pub(super) fn predict(asked: &Asked, reveal: bool) -> Html {
     let scenario = decode(&asked.fragment).scenario;
     let (Some(figure), Ok(facts)) = (Figure::find(asked.form.text("figure")), Facts::of(&scenario)) else { return back() };
     let answer = asked.text("answer", 60);
-    let said = if word == "reveal" {
+    let said = if reveal {
         let value = (figure.of)(&facts)
             .map_or_else(|| "This scenario has no such figure.".to_owned(), |amount| figure.show(amount, &facts));
         html! {
@@ -52,7 +53,7 @@ pub(super) fn predict(asked: &Asked, word: &str) -> Html {
     };
     html! {
         (back())
-        (place("list"))
+        (place(&TeachView::List))
         h3 class="teach__head" { (figure.label) }
         p class="quiet" {
             (crate::app::words::about(&scenario))
@@ -60,7 +61,7 @@ pub(super) fn predict(asked: &Asked, word: &str) -> Html {
             "5 %"
             " off."
         }
-        form class="teach__form" data-teach="predict" data-key={ "predict-" (figure.id) } {
+        form class="teach__form" data-teach=(Sent::Teach(TeachVerb::Predict)) data-key={ "predict-" (figure.id) } {
             input type="hidden" name="figure" value=(figure.id);
             div class="field" {
                 label class="field__label" for="predict-answer" {
@@ -74,7 +75,7 @@ pub(super) fn predict(asked: &Asked, word: &str) -> Html {
                 button type="submit" class="button button--main" data-testid="predict-check" {
                     "Answer"
                 }
-                button type="button" class="button" data-do="teach:reveal"
+                button type="button" class="button" data-do=(Action::Teach(TeachVerb::Reveal))
                     data-testid="predict-reveal" {
                     "Reveal"
                 }
@@ -97,7 +98,7 @@ pub(super) fn feedback(checked: &Result<crate::lessons::answer::Feedback, String
     }
 }
 
-/// Whether an answer to a step's question is right, [`MARK`], and what is said about it.
+/// True if an answer to a step's question is right, [`MARK`], and what is said about it.
 pub(super) fn of_step(asked: &Asked) -> String {
     let scenario = decode(&asked.fragment).scenario;
     let tolerance = asked.form.text("tolerance").parse().unwrap_or(TOLERANCE);

@@ -2,6 +2,7 @@
 
 use super::ask::Asked;
 use super::{back, known, place, problems};
+use crate::app::action::{Action, TeachVerb, TeachView};
 use crate::app::markup::{Html, html};
 use crate::lessons::story::{Step, Told, ToldStep, story};
 use crate::scenario::codec::encode;
@@ -30,16 +31,16 @@ pub(super) fn handout(asked: &Asked, id: &str, answers: bool) -> Html {
         .collect();
     // Only who writes on it needs the lines.
     let asks = all.steps.iter().any(|step| !step.prompt.is_empty());
-    let (view, other, name) =
-        if answers { ("answers", "handout", "Without answers") } else { ("handout", "answers", "With answers") };
+    let (with, without) = (TeachView::Answers(id.to_owned()), TeachView::Handout(id.to_owned()));
+    let (view, other, name) = if answers { (with, without, "Without answers") } else { (without, with, "With answers") };
     html! {
         (back())
-        (place(&format!("{view}:{id}")))
+        (place(&view))
         div class="teach__tools" {
-            button type="button" class="button" data-do={ "teach:view:" (other) ":" (id) } {
+            button type="button" class="button" data-do=(Action::Teach(TeachVerb::View(other))) {
                 (name)
             }
-            button type="button" class="button button--main" data-do="teach-print" {
+            button type="button" class="button button--main" data-do=(Action::PrintHandout) {
                 "Print this sheet"
             }
         }
@@ -65,7 +66,7 @@ struct Sheet {
     text: Option<String>,
     /// The figure: what it is, and its value.
     figure: Option<(String, String)>,
-    /// Whether something waits for the sheet with answers.
+    /// True if something waits for the sheet with answers.
     waits: bool,
 }
 

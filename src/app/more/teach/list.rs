@@ -2,6 +2,7 @@
 
 use super::ask::{Asked, Orders};
 use super::{copy_link, exercise, place, sheet};
+use crate::app::action::{Action, Settled, TeachVerb, TeachView};
 use crate::app::markup::{Html, html};
 use crate::lessons::story::{LONGEST_FILE, Story, StoryError, shipped};
 
@@ -36,7 +37,7 @@ pub(super) fn list(asked: &Asked, confirm: &str, orders: &mut Orders) -> Html {
         }
     });
     html! {
-        (place("list"))
+        (place(&TeachView::List))
         p { (INSIDE) }
         h3 class="teach__head" { "Stories to present" }
         ul class="teach__list" {
@@ -52,13 +53,13 @@ pub(super) fn list(asked: &Asked, confirm: &str, orders: &mut Orders) -> Html {
         @if let Some(hidden) = &hidden { (hidden) }
         @if !own.is_empty() { ul class="teach__list" { (own) } }
         div class="teach__tools" {
-            button type="button" class="button" data-do="teach:new" data-testid="teach-new" {
+            button type="button" class="button" data-do=(Action::Teach(TeachVerb::New)) data-testid="teach-new" {
                 "New story"
             }
             label class="button" tabindex="-1" {
                 "Add from a file"
                 input class="sr" type="file" accept="application/json,.json"
-                    data-change="teach-file";
+                    data-change=(Settled::TeachFile);
             }
         }
         p class="quiet" {
@@ -78,32 +79,36 @@ fn card(asked: &Asked, story: &Story, own: bool, confirm: &str) -> Html {
         count => format!("{count} steps"),
     };
     let about = if story.audience.is_empty() { count } else { format!("{} · {count}", story.audience) };
-    let button = |verb: &str, name: &str| {
+    let button = |verb: fn(String) -> TeachVerb, name: &str| {
         html! {
-            button type="button" class="button button--plain" data-do={ (verb) (id) }
+            button type="button" class="button button--plain" data-do=(Action::Teach(verb(id.clone())))
                 aria-label={ (name) ": " (story.title) } {
                 (name)
             }
         }
     };
     let tools: Html = if own && confirm == id {
-        [button("teach:delete-yes:", "Delete for good"), button("teach:view:list:", "Keep it")].into_iter().collect()
+        [button(TeachVerb::DeleteForGood, "Delete for good"), button(|id| TeachVerb::View(TeachView::Keep(id)), "Keep it")]
+            .into_iter()
+            .collect()
     } else if own {
         [
-            button("teach:view:edit:", "Edit"),
-            button("teach:view:handout:", "Handout"),
-            button("teach:file:", "Download"),
-            button("teach:delete:", "Delete"),
+            button(|id| TeachVerb::View(TeachView::Edit(id)), "Edit"),
+            button(|id| TeachVerb::View(TeachView::Handout(id)), "Handout"),
+            button(TeachVerb::File, "Download"),
+            button(TeachVerb::Delete, "Delete"),
         ]
         .into_iter()
         .collect()
     } else {
         let link = copy_link(&asked.link(&format!("present={id}.1")), &story.title, "button button--plain");
-        [button("teach:view:handout:", "Handout"), button("teach:copy:", "Change a copy"), link].into_iter().collect()
+        [button(|id| TeachVerb::View(TeachView::Handout(id)), "Handout"), button(TeachVerb::Copy, "Change a copy"), link]
+            .into_iter()
+            .collect()
     };
     html! {
         li class="teach__story" data-key={ "story-" (id) } {
-            button type="button" class="link teach__name" data-do={ "present:" (id) ".1" }
+            button type="button" class="link teach__name" data-do=(Action::Present(id.clone(), 1))
                 data-testid={ "present-" (id) } {
                 (story.title)
             }
@@ -113,20 +118,15 @@ fn card(asked: &Asked, story: &Story, own: bool, confirm: &str) -> Html {
     }
 }
 
-/// Deletes, or adds from a file, and shows the list.
-pub(super) fn act(asked: &Asked, word: &str, id: &str, orders: &mut Orders) -> Html {
-    match word {
-        "delete" => list(asked, id, orders),
-        "delete-yes" => {
-            orders.forget(id);
-            let stored = asked.stored.iter().filter(|(known, _)| known != id).cloned().collect();
-            list(&asked.with(stored), "", orders)
-        }
-        _ => import(asked, orders),
-    }
+/// Deletes an own story, and shows the list.
+pub(super) fn delete(asked: &Asked, id: &str, orders: &mut Orders) -> Html {
+    orders.forget(id);
+    let stored = asked.stored.iter().filter(|(known, _)| known != id).cloned().collect();
+    list(&asked.with(stored), "", orders)
 }
 
-fn import(asked: &Asked, orders: &mut Orders) -> Html {
+/// Adds a story from a file, and shows the list.
+pub(super) fn import(asked: &Asked, orders: &mut Orders) -> Html {
     let file = asked.form.text("file");
     let read = if file.len() > LONGEST_FILE { Story::read(&" ".repeat(LONGEST_FILE + 1)) } else { Story::read(file) };
     match read {

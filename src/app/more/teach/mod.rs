@@ -14,7 +14,9 @@ mod sheet;
 pub use ask::Asked;
 
 use self::ask::Orders;
+use self::edit::Edit;
 use super::wire::Request;
+use crate::app::action::{Action, TeachVerb, TeachView};
 use crate::app::markup::{Html, html};
 use crate::lessons::figure::Figure;
 use crate::lessons::story::{Story, story};
@@ -24,9 +26,13 @@ pub fn answer(request: &Request) -> String {
     let asked = Asked::read(&request.text, &request.fragment);
     let mut orders = Orders::default();
     // Leaving the editor loses nothing; its own buttons take over what was written themselves.
-    let leaves = asked.verb.starts_with("view:");
+    let Some(verb) = TeachVerb::read(&asked.verb) else {
+        orders.problem("This page and its panel of stories are of different versions. Reload the page.");
+        return orders.write(&list::list(&asked, "", &mut Orders::default()));
+    };
+    let leaves = matches!(verb, TeachVerb::View(_));
     let saved = leaves.then(|| edit::saved(&asked, &mut orders)).flatten();
-    let html = panel(saved.as_ref().unwrap_or(&asked), &mut orders);
+    let html = panel(saved.as_ref().unwrap_or(&asked), verb, &mut orders);
     orders.write(&html)
 }
 
@@ -47,25 +53,37 @@ pub fn figure_of(request: &Request) -> String {
     exercise::figure_now(&request.text, &request.fragment)
 }
 
-/// What the panel shows after a verb.
-fn panel(asked: &Asked, orders: &mut Orders) -> Html {
-    let (word, about) = asked.verb.split_once(':').unwrap_or((&asked.verb, ""));
-    let view = match word {
-        "view" => about.to_owned(),
-        "show" => asked.form.text("view").to_owned(),
-        "predict" | "reveal" => return exercise::predict(asked, word),
-        "sheet" | "task" => return sheet::sheet(asked, about, orders),
-        "code" => return sheet::code(asked),
-        "delete" | "delete-yes" | "import" => return list::act(asked, word, about, orders),
-        _ => return edit::act(asked, word, about, orders),
+/// The panel's HTML after a verb.
+fn panel(asked: &Asked, verb: TeachVerb, orders: &mut Orders) -> Html {
+    let edit = match verb {
+        TeachVerb::Show => return view(asked, TeachView::read(asked.form.text("view")), orders),
+        TeachVerb::View(shown) => return view(asked, Some(shown), orders),
+        TeachVerb::Predict => return exercise::predict(asked, false),
+        TeachVerb::Reveal => return exercise::predict(asked, true),
+        TeachVerb::Sheet => return sheet::sheet(asked, None, orders),
+        TeachVerb::Task(number) => return sheet::sheet(asked, Some(number), orders),
+        TeachVerb::Code => return sheet::code(asked),
+        TeachVerb::Delete(id) => return list::list(asked, &id, orders),
+        TeachVerb::DeleteForGood(id) => return list::delete(asked, &id, orders),
+        TeachVerb::Import => return list::import(asked, orders),
+        TeachVerb::New => Edit::New,
+        TeachVerb::Copy(id) => Edit::Copy(id),
+        TeachVerb::Record(id) => Edit::Record(id),
+        TeachVerb::Step(change, id, at) => Edit::Step(change, id, at),
+        TeachVerb::File(id) => Edit::File(id),
+        TeachVerb::Save(id) => Edit::Save(id),
     };
-    let (view, about) = view.split_once(':').unwrap_or((&view, ""));
-    match view {
-        "edit" => edit::open(asked, about, orders),
-        "handout" => handout::handout(asked, about, false),
-        "answers" => handout::handout(asked, about, true),
-        "sheet" => sheet::sheet(asked, "", orders),
-        _ => list::list(asked, "", orders),
+    edit::act(asked, &edit, orders)
+}
+
+/// One of the panel's views; the list, where the panel shows none yet.
+fn view(asked: &Asked, shown: Option<TeachView>, orders: &mut Orders) -> Html {
+    match shown {
+        Some(TeachView::Edit(id)) => edit::open(asked, &id, orders),
+        Some(TeachView::Handout(id)) => handout::handout(asked, &id, false),
+        Some(TeachView::Answers(id)) => handout::handout(asked, &id, true),
+        Some(TeachView::Sheet) => sheet::sheet(asked, None, orders),
+        Some(TeachView::List | TeachView::Keep(_)) | None => list::list(asked, "", orders),
     }
 }
 
@@ -103,16 +121,16 @@ fn copy(name: &str, text: &str, of: &str, class: &str) -> Html {
     }
 }
 
-/// Where the panel is, kept in the panel itself.
-fn place(view: &str) -> Html {
-    html! { input type="hidden" name="view" value=(view); }
+/// The view that the panel shows, kept in the panel itself.
+fn place(view: &TeachView) -> Html {
+    html! { input type="hidden" name="view" value=(view.write()); }
 }
 
 /// The way back to the list.
 fn back() -> Html {
     html! {
         p {
-            button type="button" class="link" data-do="teach:view:list" {
+            button type="button" class="link" data-do=(Action::Teach(TeachVerb::View(TeachView::List))) {
                 "All stories and exercises"
             }
         }

@@ -2,6 +2,7 @@
 
 use super::ask::{Asked, Orders};
 use super::known;
+use crate::app::action::{Action, Sent, StageVerb, StoryStep};
 use crate::app::markup::{Html, html};
 use crate::app::words::{accelerator_name, model_name};
 use crate::lessons::figure::Figure;
@@ -45,23 +46,23 @@ pub(super) fn steps(asked: &Asked, orders: &mut Orders) -> Html {
 fn show(story: &Story, told: &Told, orders: &mut Orders) -> Html {
     for (step, told) in story.steps.iter().zip(&told.steps) {
         let live: Vec<&str> = step.live.iter().map(|id| field(*id).key).collect();
-        orders.step(&encode(&told.scenario), step.look.word(), &live.join(","));
+        orders.step(StoryStep { link: encode(&told.scenario), look: step.look.word().to_owned(), live: live.join(" ") });
     }
     let count = story.steps.len();
-    let button = |verb: &str, name: &str, more: &str, key: &str| {
+    let button = |verb: StageVerb, name: &str, more: &str, key: &str| {
         html! {
-            button type="button" class="button" data-do={ "step:" (verb) } title=(key) {
+            button type="button" class="button" data-do=(Action::Stage(verb)) title=(key) {
                 (name)
                 @if !more.is_empty() { span class="present__more" { " " (more) } }
             }
         }
     };
     let tools: Html = [
-        button("keys", "Keys", "", "?"),
-        button("qr", "QR code", "", "Q"),
-        button("timer", "Timer", "", "T"),
-        button("keep", "Keep", "this scenario", "End the story and stay with what is shown"),
-        button("end", "End", "", "Esc"),
+        button(StageVerb::Keys, "Keys", "", "?"),
+        button(StageVerb::Code, "QR code", "", "Q"),
+        button(StageVerb::Timer, "Timer", "", "T"),
+        button(StageVerb::Keep, "Keep", "this scenario", "End the story and stay with what is shown"),
+        button(StageVerb::End, "End", "", "Esc"),
     ]
     .into_iter()
     .collect();
@@ -87,10 +88,10 @@ fn show(story: &Story, told: &Told, orders: &mut Orders) -> Html {
             dl { (keys) }
         }
         nav class="present__bar" aria-label=(format!("Steps of “{}”", story.title)) {
-            button type="button" class="button" data-do="step:back" title="Arrow left" { "Back" }
+            button type="button" class="button" data-do=(Action::Stage(StageVerb::Back)) title="Arrow left" { "Back" }
             span class="present__place number" id="present-place" data-testid="present-place" {}
             button type="button" class="button button--main" id="present-next"
-                data-do="step:next" title="Space or arrow right" {
+                data-do=(Action::Stage(StageVerb::Next)) title="Space or arrow right" {
                 "Next"
             }
             span class="number" id="present-timer" role="timer" hidden {}
@@ -122,14 +123,14 @@ fn article(story: &str, (number, count): (usize, usize), step: &Step, told: &Tol
         html! {
             div class="present__before" {
                 p class="present__text" { (told.prompt) }
-                form id={ "present-ask-" (number) } class="present__ask" data-teach="step:answer" {
+                form id={ "present-ask-" (number) } class="present__ask" data-teach=(Sent::Stage(StageVerb::Answer)) {
                     input type="hidden" name="figure" value=(question.figure);
                     input type="hidden" name="tolerance" value=(question.tolerance);
                     label class="sr" for={ "present-answer-" (number) } { "Your answer: " (hint) }
                     input id={ "present-answer-" (number) } class="field__input" name="answer"
                         type="text" autocomplete="off" placeholder=(hint);
                     button type="submit" class="button button--main" { "Answer" }
-                    button type="button" class="button" data-do="step:reveal" { "Reveal" }
+                    button type="button" class="button" data-do=(Action::Stage(StageVerb::Reveal)) { "Reveal" }
                 }
                 p class="present__said" id={ "present-said-" (number) } role="status" {}
             }

@@ -3,6 +3,7 @@
 use super::ask::{Asked, Orders};
 use super::exercise::feedback;
 use super::{back, copy, copy_link, place};
+use crate::app::action::{Sent, TeachVerb, TeachView};
 use crate::app::markup::{Html, html};
 use crate::lessons::answer::check;
 use crate::lessons::worksheet::{Code, Kept, Outcome, Task, Worksheet, word};
@@ -11,7 +12,7 @@ use crate::lessons::worksheet::{Code, Kept, Outcome, Task, Worksheet, word};
 pub(super) fn opener(asked: &Asked) -> Html {
     html! {
         h3 class="teach__head" { "Worksheets" }
-        form class="teach__form" data-teach="sheet" {
+        form class="teach__form" data-teach=(Sent::Teach(TeachVerb::Sheet)) {
             div class="field" {
                 label class="field__label" for="sheet-class" {
                     "A word for the class, such as mlsys-2026"
@@ -25,7 +26,7 @@ pub(super) fn opener(asked: &Asked) -> Html {
                 }
             }
         }
-        form class="teach__form" data-teach="code" {
+        form class="teach__form" data-teach=(Sent::Teach(TeachVerb::Code)) {
             div class="field" {
                 label class="field__label" for="sheet-code" { "A student's result code" }
                 input id="sheet-code" class="field__input" name="code" maxlength="120"
@@ -39,7 +40,7 @@ pub(super) fn opener(asked: &Asked) -> Html {
 }
 
 /// The worksheet of a student; `about` is the task that was answered.
-pub(super) fn sheet(asked: &Asked, about: &str, orders: &mut Orders) -> Html {
+pub(super) fn sheet(asked: &Asked, answered: Option<usize>, orders: &mut Orders) -> Html {
     let class = word(asked.form.text("class"));
     if class.is_empty() {
         return html! {
@@ -54,7 +55,6 @@ pub(super) fn sheet(asked: &Asked, about: &str, orders: &mut Orders) -> Html {
     let known = kept.as_ref().map_or(&[][..], |kept| kept.outcomes(&sheet.student));
     // Another name means other tasks: what was tried belongs to the earlier ones.
     let same = asked.form.text("sheet-of") == sheet.student && !asked.form.text("tries-0").is_empty();
-    let answered = about.parse::<usize>().ok();
     let (mut rows, mut outcomes) = (Vec::new(), Vec::new());
     for (index, task) in sheet.tasks.iter().enumerate() {
         let before = if same { outcome(asked, index) } else { Outcome::default() };
@@ -94,9 +94,9 @@ fn written(asked: &Asked, sheet: &Worksheet, rows: &Html, code: &Code) -> Html {
     let link = asked.link(&format!("task={}", sheet.class));
     html! {
         (back())
-        (place("sheet"))
+        (place(&TeachView::Sheet))
         h3 class="teach__head" { "Worksheet “" (sheet.class) "”" }
-        form class="teach__form" data-teach="sheet" {
+        form class="teach__form" data-teach=(Sent::Teach(TeachVerb::Sheet)) {
             input type="hidden" name="class" value=(sheet.class);
             div class="field" {
                 label class="field__label" for="sheet-student" {
@@ -169,7 +169,7 @@ fn row(sheet: &Worksheet, task: &Task, index: usize, outcome: Outcome, said: &Ht
     html! {
         li class="teach__task" data-key={ "task-" (sheet.class) "-" (sheet.student) "-" (at) } {
             p { (task.prompt) }
-            form class="teach__row" data-teach={ "task:" (at) } {
+            form class="teach__row" data-teach=(Sent::Teach(TeachVerb::Task(index))) {
                 input type="hidden" name={ "tries-" (at) } value=(outcome.tries);
                 input type="hidden" name={ "right-" (at) } value=(right);
                 label class="sr" for={ "task-" (at) } {
@@ -197,7 +197,7 @@ pub(super) fn code(asked: &Asked) -> Html {
         Err(problem) => {
             return html! {
                 (back())
-                (place("list"))
+                (place(&TeachView::List))
                 p class="teach__said" role="status" data-testid="code-says" { (problem) }
                 (opener(asked))
             };
@@ -224,7 +224,7 @@ pub(super) fn code(asked: &Asked) -> Html {
     let name = if code.student.is_empty() { "without a name" } else { code.student.as_str() };
     html! {
         (back())
-        (place("list"))
+        (place(&TeachView::List))
         h3 class="teach__head" { "Result of " (name) ", class " (code.class) }
         p data-testid="code-says" role="status" {
             b { (right) " of " (sheet.tasks.len()) " right." }

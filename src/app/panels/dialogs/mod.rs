@@ -5,6 +5,7 @@ pub mod save;
 pub mod share;
 
 use super::icon::Icon;
+use crate::app::action::Action;
 use crate::app::markup::{Html, html};
 use crate::app::ui::Dialog;
 
@@ -20,9 +21,14 @@ pub fn of_name(name: &str) -> Option<Dialog> {
     DIALOGS.iter().find(|(_, known, _)| *known == name).map(|(dialog, _, _)| *dialog)
 }
 
+/// The name of a dialog.
+pub fn name_of(dialog: Dialog) -> &'static str {
+    DIALOGS.iter().find(|(known, ..)| *known == dialog).map_or("", |(_, name, _)| name)
+}
+
 /// The id of a dialog.
 pub fn id_of(dialog: Dialog) -> String {
-    DIALOGS.iter().find(|(known, ..)| *known == dialog).map(|(_, name, _)| format!("dialog-{name}")).unwrap_or_default()
+    format!("dialog-{}", name_of(dialog))
 }
 
 /// All three native dialogs, each with its heading, a close button and the place of its content.
@@ -34,7 +40,7 @@ pub fn frames() -> Html {
                 div class="dialog__head" {
                     h2 { (heading) }
                     button type="button" class="button button--plain button--icon"
-                        aria-label="Close" data-do="close" {
+                        aria-label="Close" data-do=(Action::CloseDialog) {
                         (Icon::Close.html())
                     }
                 }

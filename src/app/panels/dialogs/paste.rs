@@ -1,5 +1,6 @@
 //! Paste a Hugging Face `config.json` or an out-of-memory message, or choose a model's files; the second program reads them.
 
+use crate::app::action::{Action, Settled};
 use crate::app::markup::{Html, html};
 
 /// The text area's id.
@@ -15,7 +16,7 @@ pub struct Pasted {
     pub outcome: Html,
     /// The scenario with the model in the text.
     pub found: Option<Found>,
-    /// Whether a kind that is not known is to be counted as a generic decoder.
+    /// True if a kind that is not known is to be counted as a generic decoder.
     pub as_generic: bool,
 }
 
@@ -55,14 +56,14 @@ fn form(pasted: &Pasted) -> Html {
                 "Choose files"
                 input class="sr" type="file" multiple
                     accept=".json,.sh,.bash,.yaml,.yml,.toml,.py,.txt,.log,.pickle,.pkl,.gguf,.safetensors"
-                    data-change="paste-file";
+                    data-change=(Settled::PasteFile);
             }
             div { (pasted.outcome) }
         }
         div class="dialog__foot" {
-            button type="button" class="button" data-do="close" { "Cancel" }
+            button type="button" class="button" data-do=(Action::CloseDialog) { "Cancel" }
             button type="button" class="button button--main" data-testid="paste-use"
-                data-do="paste-use" disabled[pasted.found.is_none()] {
+                data-do=(Action::UsePasted) disabled[pasted.found.is_none()] {
                 "Use it"
             }
         }

@@ -1,5 +1,6 @@
 //! Save under a name.
 
+use crate::app::action::Action;
 use crate::app::markup::{Html, html};
 use crate::app::words::about;
 use crate::scenario::Scenario;
@@ -26,7 +27,7 @@ fn form(scenario: &Scenario) -> Html {
                 }
             }
             div class="dialog__foot" {
-                button type="button" class="button" data-do="close" { "Cancel" }
+                button type="button" class="button" data-do=(Action::CloseDialog) { "Cancel" }
                 button type="submit" class="button button--main" data-testid="save-confirm" {
                     "Save"
                 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use qrcodegen::{QrCode, QrCodeEcc};
 
+use crate::app::action::Action;
 use crate::app::later;
 use crate::app::markup::{Html, html};
 use crate::app::more::slot;
@@ -53,10 +54,10 @@ fn content(link: &str, copied: Option<bool>) -> Html {
                 }
                 div class="share__tools" {
                     button type="button" class="button button--main" data-testid="copy-link"
-                        data-do="copy:share-link" {
+                        data-do=(Action::Copy("share-link".to_owned())) {
                         "Copy link"
                     }
-                    button type="button" class="button" data-do="print" { "Print one page" }
+                    button type="button" class="button" data-do=(Action::Print) { "Print one page" }
                 }
                 p class="quiet" role="status" { (said) }
             }
