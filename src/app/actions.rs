@@ -6,16 +6,17 @@ use leptos::prelude::*;
 
 use super::browser::{self, Event};
 use super::browser_why;
+use super::curve_view::BEST;
 use super::explaining::WHY;
 use super::panels::controls;
 use super::panels::curves::axis;
 use super::panels::dialogs::of_name;
-use super::panels::fixes::apply;
+use super::panels::fixes::{apply, apply_growth, growths};
 use super::panels::planner::PLACE;
 use super::panels::teach;
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
-use super::{browser_later, following, hearing, page, pasting, planning, presenting, taking, teaching};
+use super::{browser_later, following, hearing, page, pasting, planning, presenting, stairs, taking, teaching};
 use crate::scenario::{Field, FieldId, field_of_key, parse};
 
 /// Listens to the whole page.
@@ -101,6 +102,8 @@ fn act(state: State, action: &str, event: &Event) {
             state.page(|ui| ui.toggle(about));
             if about.starts_with(WHY) {
                 browser_why::follow(state);
+            } else if about == BEST {
+                stairs::look(state);
             }
         }
         "set" => set(state, about),
@@ -108,6 +111,7 @@ fn act(state: State, action: &str, event: &Event) {
         "repair" => with_field(about, |field| repair(state, field.id)),
         "red" => go_to_red(state, about),
         "fix" => fix(state, about),
+        "grow" => grow(state, about),
         "users" => use_users(state),
         "axis" => state.page(|ui| ui.axis = axis(about)),
         "log" => state.page(|ui| ui.log_axis = about == "true"),
@@ -210,6 +214,14 @@ fn fix(state: State, index: &str) {
     let fix = state.answers.with_untracked(|answers| answers.fixes().get(index.parse::<usize>().ok()?).cloned());
     if let Some(fix) = fix {
         state.edit(None, |scenario| apply(scenario, &fix));
+    }
+}
+
+/// Sets one of the sizes that fit.
+fn grow(state: State, index: &str) {
+    let growths = state.answers.with_untracked(|answers| growths(answers, &state.page_now()));
+    if let Some(growth) = index.parse::<usize>().ok().and_then(|index| growths.get(index).copied()) {
+        state.edit(None, |scenario| apply_growth(scenario, &growth));
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 use super::compared::LETTERS;
-use super::curve_view::{self, Setting};
+use super::curve_view::{self, Lines, Setting};
 use super::headline::{Headline, headline};
 use super::history::Snapshot;
 use super::modules::{self, job_of};
@@ -15,8 +15,8 @@ use crate::config::{Job, Run};
 use crate::estimator::time::{Timing, timing};
 use crate::estimator::{Estimate, Lengths, estimate};
 use crate::planner::{
-    Axis, Curve, Fix, GpuCount, Inverse, NamedStair, Serving, UserLoad, UsersAnswer, curve_gpus, curve_seq, fixes, gpu_count,
-    inverse, serving, shown_load, users_answer,
+    Axis, Curve, Fix, GpuCount, Inverse, NamedStair, Serving, UserLoad, UsersAnswer, curve_gpus,
+    curve_gpus_after, curve_seq, curve_seq_after, fixes, gpu_count, inverse, serving, shown_load, users_answer,
 };
 use crate::scenario::{FieldError, Scenario};
 use crate::units::{Bytes, MemoryUnit};
@@ -302,6 +302,7 @@ pub struct Plots {
     compared: Vec<Compared>,
     unit: MemoryUnit,
     look: Look,
+    lines: Lines,
 }
 
 /// The curves of a scenario compared with.
@@ -341,18 +342,22 @@ impl Compared {
 impl Plots {
     /// The curves of an answer, and whether they differ from the last ones. Best layouts of another scenario are not shown.
     pub fn of(answers: &Answers, look: Look, ui: &Ui, last: Option<Self>) -> (Self, bool) {
-        let best =
-            ui.stairs.as_deref().filter(|stairs| stairs.scenario == answers.scenario).map_or(&[][..], |stairs| &stairs.best);
+        let lines = Lines::of(ui);
+        let stairs = ui.stairs.as_deref().filter(|stairs| lines.best && stairs.scenario == answers.scenario);
+        let best = stairs.map_or(&[][..], |stairs| &stairs.best);
         let longest = ui.told(answers).map_or_else(|| answers.inverse().longest_seq, |limits| limits.longest_seq);
         let (job, unit) = (&answers.job, answers.unit);
         let same_job = last.as_ref().is_some_and(|last| last.job == *job);
         let mut compared = Vec::new();
+        let end = |curve: &Curve| curve.points.last().map(|point| point.x);
+        let fresh = |seq: Option<u64>, gpus: Option<u64>| (seq_curve_after(seq, answers, look.log), curve_gpus_after(gpus, job));
         let (mut seq, mut gpus) = match last {
             Some(last)
                 if same_job
                     && last.shows(&answers.others)
                     && last.unit == unit
                     && last.look == look
+                    && last.lines == lines
                     && last.gpus.curve.best == best
                     && last.seq.curve.longest_fit == longest =>
             {
@@ -362,22 +367,23 @@ impl Plots {
                 compared = last.compared;
                 match (same_job, last.look.log == look.log) {
                     (true, true) => (last.seq.curve, last.gpus.curve),
-                    (true, false) => (seq_curve(answers, look.log), last.gpus.curve),
-                    _ => (seq_curve(answers, look.log), curve_gpus(job)),
+                    (true, false) => (seq_curve_after(end(&last.seq.curve), answers, look.log), last.gpus.curve),
+                    _ => fresh(end(&last.seq.curve), end(&last.gpus.curve)),
                 }
             }
-            None => (seq_curve(answers, look.log), curve_gpus(job)),
+            None => fresh(None, None),
         };
         gpus.best = best.to_vec();
         seq.longest_fit = longest;
         let compared = Compared::of(&answers.others, look.log, &compared);
         let plots = Self {
-            seq: plot(seq, unit, look, &compared),
-            gpus: plot(gpus, unit, look, &compared),
+            seq: plot(seq, (unit, look, lines), &compared),
+            gpus: plot(gpus, (unit, look, lines), &compared),
             job: job.clone(),
             compared,
             unit,
             look,
+            lines,
         };
         (plots, true)
     }
@@ -399,12 +405,16 @@ impl Plots {
 
 /// Memory by sequence length as the page shows it.
 pub fn seq_curve(answers: &Answers, log: bool) -> Curve {
-    curve_seq(answers.lengths(), answers.inverse().longest_seq, CURVE_POINTS, log)
+    seq_curve_after(None, answers, log)
 }
 
-fn plot(curve: Curve, unit: MemoryUnit, look: Look, compare: &[Compared]) -> Plot {
-    let log = curve.axis == Axis::Gpus || look.log;
-    let view = curve_view::view(&curve, &Setting { unit, log, compare });
+/// The same after a curve that ended at a length.
+fn seq_curve_after(before: Option<u64>, answers: &Answers, log: bool) -> Curve {
+    curve_seq_after(before, answers.lengths(), answers.inverse().longest_seq, (CURVE_POINTS, log))
+}
+
+fn plot(curve: Curve, (unit, look, lines): (MemoryUnit, Look, Lines), compare: &[Compared]) -> Plot {
+    let view = curve_view::view(&curve, &Setting { unit, log: look.log, compare, lines });
     let drawn = charts::curve(&view, Frame::new(look.size.0, look.size.1));
     Plot { curve, drawn }
 }

@@ -8,7 +8,6 @@ use super::curve_view;
 use super::hearing::hear;
 use super::history::ONE_STEP_MS;
 use super::panels::curves::{axis, cursor, index};
-use super::stairs;
 use super::state::State;
 use crate::planner::Axis;
 use crate::scenario::{FieldId, Mode, Value};
@@ -55,9 +54,6 @@ fn plot_of(event: &Event) -> Option<(Element, Axis)> {
 }
 
 fn move_to(state: State, axis: Axis, point: Option<usize>) {
-    if axis == Axis::Gpus && point.is_some() {
-        stairs::look(state);
-    }
     state.page(|ui| match axis {
         Axis::SeqLength => ui.cursors[0] = point,
         Axis::Gpus => ui.cursors[1] = point,
@@ -69,7 +65,7 @@ fn point_at(state: State, axis: Axis, plot: &Element, event: &Event, pressed: Op
     let Some(share) = browser::pointer_share(plot, event) else { return };
     let nearest = state.plots.with_untracked(|plots| {
         let plot = plots.along(axis);
-        curve_view::nearest(&plot.curve, plot.drawn.px_to_x(share * plot.drawn.plot.width))
+        curve_view::nearest_place(&plot.curve, plot.drawn.px_to_x(share * plot.drawn.plot.width))
     });
     move_to(state, axis, Some(nearest));
     if let Some(within_ms) = pressed {

@@ -8,6 +8,7 @@ use leptos::prelude::*;
 use super::answers::{Stairs, Standing};
 use super::browser;
 use super::browser_more::ask;
+use super::curve_view::Lines;
 use super::more::wire::What;
 use super::state::State;
 use super::ui::Ui;
@@ -18,11 +19,13 @@ pub fn keep(state: State) {
     browser::on_rest(state, Rc::new(move || look(state)));
 }
 
-/// Looks for the best layouts, unless those of the present scenario are known.
+/// Looks for the best layouts where the reader asks for their line, unless those of the present scenario are known.
 pub fn look(state: State) {
     // Asked at every move of the pointer, too: nothing is copied until there is something to look for.
     let scenario = state.answers.with_untracked(|answers| {
-        let known = |ui: &Ui| ui.stairs.as_ref().is_some_and(|stairs| stairs.scenario == answers.scenario);
+        let known = |ui: &Ui| {
+            !Lines::of(ui).best || ui.stairs.as_ref().is_some_and(|stairs| stairs.scenario == answers.scenario)
+        };
         let asked = answers.standing != Standing::Nothing && answers.job.training().is_some();
         let wanted = asked && !state.ui.with_untracked(known);
         wanted.then(|| answers.scenario.clone())

@@ -128,7 +128,7 @@ impl State {
         let mut compare = self.said_now().compare;
         if compare.len() == MOST_COMPARED {
             compare.pop();
-            self.say("It takes the place of D", None);
+            self.say("It takes the place of D.", None);
         }
         compare.push(other);
         self.open(self.scenario_now(), compare);

@@ -35,7 +35,7 @@ pub struct Largest {
 pub struct Serving {
     /// The longest context with these sequences at once; `None` if not one token fits.
     pub longest: Option<Largest>,
-    /// Sequences of the whole context at once; `None` if not one fits.
+    /// Full-length requests that fit; `None` if not one fits.
     pub at_once: Option<Largest>,
     /// Sequences of the stated lengths at once, in all but 5 of 100 moments; `None` where none are stated or not one fits.
     pub of_lengths: Option<Largest>,

@@ -91,9 +91,9 @@ test('serving explains its times, its cost and its cache', async () => {
   const page = await open('v1&do=serve&m=llama3-8b&n=1');
   for (const [what, path, says] of [
     ['KV cache of one token', 'time/KV cache of one token', /num_key_value_heads/],
-    ['One further token of every answer', 'time/One further token of every answer', /reading weights or multiplying/],
-    ["Cost of a million tokens, in the price's currency", "time/Cost of a million tokens, in the price's currency", /price/],
-    ['KV cache', 'ledger/KV cache', /Doubles with context_length/],
+    ['Time per output token (TPOT)', 'time/Time per output token (TPOT)', /reading weights or multiplying/],
+    ["Cost of a million tokens", "time/Cost of a million tokens", /price/],
+    ['KV cache', 'ledger/KV cache', /Twice the context_length: ×2/],
   ]) {
     assert.match(await words(await explained(page, what, path)), says, path);
   }
@@ -109,7 +109,7 @@ test('walkthrough 3: two squares of scores in every block, 274.9 GB, grown by th
   assert.ok(drawn.map(plain).includes('2 · 128 · 32 · 4096² · 2'), drawn.join(' | '));
   await unroll(page, 'Activations');
   const softmax = await explained(page, 'Activations: Softmax', 'ledger/Activations/Softmax');
-  assert.match(await words(softmax), /×4 when seq_length doubles/);
+  assert.match(await words(softmax), /wice the seq_length: ×4/);
   assert.match(await words(all), /Li Ju 2026 says .+ 2·a·B·s²/);
   noConsoleErrors(page);
 });

@@ -13,7 +13,7 @@ for (const [name, viewport, size] of [['a desktop', { width: 1280, height: 800 }
     const panel = await fetched(page, 'timeline');
     const { total } = await answer(page);
     const sentence = await textOf(part(page, 'step-peak'));
-    assert.match(sentence, /^Peaks (when|during|before) .+: [\d.\s]+ GiB of [a-z ]+ and [\d.\s]+ GiB of [a-z ]+, of [\d.\s]+ GiB in all\./);
+    assert.match(sentence, /^Peak: (when|during|before) .+\. [\d.\s]+ GiB of [a-z ]+ and [\d.\s]+ GiB of [a-z ]+, of [\d.\s]+ GiB in all\./);
     assert.ok(sentence.includes(`of ${total} in all`), `${sentence} ${total}`);
     assert.match(await textOf(part(page, 'step-first')), /step|Step 1/);
     for (const which of ['step-1', 'step-2']) {

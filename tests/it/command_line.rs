@@ -19,7 +19,7 @@ fn fits_is_zero_and_does_not_fit_is_one() {
     let short = headroom(&["https://example.org/any/#v1&m=llama3-70b&n=16"]);
     assert_eq!(short.status.code(), Some(1));
     assert!(text(&short.stdout).starts_with("Does not fit. Training Llama 3 70B on 16 × H100 SXM5 takes "));
-    assert!(text(&short.stdout).contains("Arithmetic minimum 21 GPUs, smallest that runs 32 GPUs."));
+    assert!(text(&short.stdout).contains("By memory alone at least 21 GPUs; the first count that works: 32 GPUs."));
     // The tensors fit, but the allocator finds no room.
     let gaps = headroom(&["v1&m=llama3-8b&n=8&mem=26"]);
     assert_eq!(gaps.status.code(), Some(1));
@@ -70,8 +70,8 @@ fn json_holds_the_ledger_in_bytes() {
 
 #[test]
 fn units_and_inputs() {
-    assert!(text(&headroom(&["v1", "--gb"]).stdout).contains(" GB on each."));
-    assert!(text(&headroom(&["v1&u=gb", "--gib"]).stdout).contains(" GiB on each."));
+    assert!(text(&headroom(&["v1", "--gb"]).stdout).contains(" GB on each GPU."));
+    assert!(text(&headroom(&["v1&u=gb", "--gib"]).stdout).contains(" GiB on each GPU."));
     let inputs = headroom(&["--inputs"]);
     assert_eq!(inputs.status.code(), Some(0));
     for field in headroom::scenario::fields() {

@@ -19,14 +19,14 @@ pub fn compare(said: &Snapshot, answers: &Answers) -> Html {
                     }
                     button type="button" class="button" data-testid="pin" data-do="pin"
                         hidden[count == LETTERS.len()] {
-                        "Pin this one as "
+                        "Keep this as "
                         (LETTERS.get(count).copied().unwrap_or_default())
                     }
                 }
             }
             p class="saved__empty" hidden[count > 0] {
-                "Pin the scenario as B, then change A: both stand here, on the bar and on the \
-                 curves, and one link carries both."
+                "Keep this scenario as B, then change the form. The bar, the curves and this table \
+                 show both, and one link holds both."
             }
             @if count > 0 { (differences(said, answers)) }
         }
@@ -89,9 +89,9 @@ fn head(at: usize, letter: &str, label: &str, other: &Other) -> Html {
                 "Swap"
             }
             " "
-            button type="button" class="link" aria-label={ "Let go of " (letter) }
+            button type="button" class="link" aria-label={ "Remove " (letter) }
                 data-do={ "unpin:" (at) } {
-                "Let go"
+                "Remove"
             }
         }
     }
@@ -137,11 +137,11 @@ mod tests {
         let (a, b, c) = ("v1&m=llama3-8b&n=8", "v1&m=llama3-8b&n=16", "v1&m=llama3-8b&n=32");
         let alone = table(a, &[]);
         assert_eq!((count(&alone, "<table"), count(&alone, " hidden")), (0, 1));
-        assert!(text(&alone).contains("Pin this one as B"));
+        assert!(text(&alone).contains("Keep this as B"));
         let both = table(a, &[b]);
         assert!(text(&both).contains("GPUs816"), "{}", text(&both));
         assert_eq!((count(&both, "<table"), count(&both, " hidden")), (1, 1));
-        assert!(text(&both).contains("Pin this one as C"));
+        assert!(text(&both).contains("Keep this as C"));
         let four = table(a, &[b, c, a]);
         assert!(text(&four).contains("GPUs816328"), "{}", text(&four));
         assert_eq!((count(&four, "data-do=\"swap:"), count(&four, " hidden")), (3, 2));

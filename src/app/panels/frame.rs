@@ -57,8 +57,8 @@ pub fn below() -> Html {
                         div class="section__head" {
                             h2 { "Where the memory goes" }
                             p class="section__note" {
-                                "On the fullest GPU, at the fullest moment. Open a line to see \
-                                 what is behind it; “?” explains a figure."
+                                "Peak memory of the most loaded GPU. Open a line to see what is \
+                                 behind it; “?” explains a figure."
                             }
                         }
                         table data-own="ledger" {}

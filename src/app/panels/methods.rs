@@ -1,4 +1,4 @@
-//! Five documents, five answers: heading and place of what the second program writes.
+//! What five published formulas say: heading and place of what the second program writes.
 
 use crate::app::markup::{Html, html};
 use crate::app::more::slot;
@@ -7,10 +7,10 @@ use crate::app::more::slot;
 pub fn methods() -> Html {
     html! {
         div class="section__head" {
-            h2 { "Five documents, five answers" }
+            h2 { "What five published formulas say" }
             p class="section__note" {
-                "The same scenario by the engine and by the methods of five documents, for one GPU \
-                 of this layout. A dash means that nothing of this kind is counted."
+                "This scenario by Headroom and by the formulas of five documents, for one GPU of \
+                 this layout (– = not counted)."
             }
         }
         div class="methods" id="methods" tabindex="-1" aria-busy="true" data-testid="methods" {

@@ -12,10 +12,10 @@ pub fn planner() -> Html {
         section class="section section--screen planner" {
             details class="plan" data-toggle=(PLACE) data-testid="planner" {
                 summary class="plan__summary" {
-                    h2 { "Search every layout" }
+                    h2 { "Find the best layout" }
                     p class="section__note" {
-                        "The fewest GPUs that run it, the fastest and the cheapest layout, and why \
-                         not others."
+                        "Tries every valid combination: the fewest GPUs, the fastest and the \
+                         cheapest layout, and why not others."
                     }
                 }
                 div class="plan__place" id=(PLACE) tabindex="-1" data-testid="plan" {

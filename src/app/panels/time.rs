@@ -26,9 +26,9 @@ pub fn time(answers: &Answers, ui: &Ui) -> Html {
 fn notes(answers: &Answers) -> Html {
     let what = match answers.timing() {
         Timing::Training { .. } => Some(
-            "On the pipeline stage that works longest. Price, network and emissions are yours to change under Time and cost.",
+            "For the slowest pipeline stage. Change price, network and CO₂ under Time and cost.",
         ),
-        Timing::Serving(_) => Some("Without waiting for others' requests. The price is yours to change under Time and cost."),
+        Timing::Serving(_) => Some("No request waits for another. Change the price under Time and cost."),
         Timing::Unknown(_) => None,
     };
     let caveat = what.and_then(|_| timing::caveat(answers.estimate.verdict()));
@@ -90,7 +90,7 @@ fn ledger(step: &Step, ui: &Ui) -> Html {
                     th scope="col" { "What takes the time" }
                     th scope="col" class="num" { "Time" }
                     th scope="col" { "Share" }
-                    th scope="col" { "How sure, and from where" }
+                    th scope="col" { "Confidence and source" }
                 }
             }
             tbody {

@@ -190,13 +190,13 @@ fn line((term, seconds): (Term, f64), measured: bool, run: &TrainingRun) -> Time
     let (label, formula, certainty, source) = match term {
         Term::Products => (
             "Matrix products",
-            "each product's tiles in waves over the multiprocessors at the best measured rate, or its bytes at the memory's bandwidth",
+            "by compute or by memory bandwidth, whichever is slower",
             Modelled,
             sources::MATMUL_CEILING,
         ),
         Term::Attention => (
             "Attention",
-            "unmasked pairs at the kernel's published rate; with scores in memory, products, softmax and dropout one by one",
+            "at the kernel's published speed; where scores are kept in memory, product by product",
             Modelled,
             sources::FLASH_ATTENTION_2023,
         ),
