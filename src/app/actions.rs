@@ -13,6 +13,7 @@ use super::panels::curves::axis;
 use super::panels::dialogs::of_name;
 use super::panels::fixes::{apply, apply_growth, growths};
 use super::panels::planner::PLACE;
+use super::panels::sections::{LAYOUTS, TEACHING};
 use super::panels::teach;
 use super::shelf::Shelf;
 use super::state::{Dialog, State};
@@ -117,7 +118,8 @@ fn act(state: State, action: &str, event: &Event) {
         "log" => state.page(|ui| ui.log_axis = about == "true"),
         "notice" => state.page(|ui| ui.notices.retain(|notice| notice.id.to_string() != about)),
         "hear" => hearing::hear(state, axis(about)),
-        "pin" => state.compare_with(state.scenario_now()),
+        "go" => go(state, about),
+        "pin" => pin(state),
         "unpin" => state.let_go(about.parse().ok()),
         "swap" => state.swap(about.parse().unwrap_or(0)),
         "copy" => copy(state, about),
@@ -129,13 +131,39 @@ fn act(state: State, action: &str, event: &Event) {
         "plan" => planning::say(state, about),
         "take" => planning::take(state, about, event),
         "beside" => compare_with(state, about),
-        "teach" if about.is_empty() => teaching::open(state),
+        "teach" if about.is_empty() => go(state, teach::PLACE),
         "teach" => teaching::say(state, about),
         "teach-print" => teaching::print_sheet(),
         "present" => presenting::begin(state, about, true),
         "step" => presenting::act(state, about),
         _ => act_on_shelf(state, name, about),
     }
+}
+
+/// Goes to a section of the results. Stories and exercises are a view of their own, with the form beside it.
+fn go(state: State, id: &str) {
+    let teaches = id == teach::PLACE;
+    if state.page_now().is_open(TEACHING) != teaches {
+        state.page(|ui| ui.toggle(TEACHING));
+    }
+    if teaches {
+        return teaching::open(state);
+    }
+    let id = id.to_owned();
+    // The sections that were put away come back first.
+    browser::after(0, move || {
+        page::resize(state);
+        if id == LAYOUTS {
+            browser::unfold(PLACE);
+        }
+        browser::land_on(&id);
+    });
+}
+
+/// Keeps the scenario to compare with.
+fn pin(state: State) {
+    state.compare_with(state.scenario_now());
+    state.say("Kept. Now change the form: bar, curves and the table under Compare show both.", None);
 }
 
 /// A form of the panel of stories, or a question of one, was sent.

@@ -453,9 +453,9 @@ mod tests {
             let ui = Ui { open, ..Ui::default() };
             let plots = Plots::of(&answers, look, &ui, None).0;
             [
-                top_bar::top_bar(&scenario, &ui),
+                top_bar::top_bar(&scenario, 0, &ui),
                 verdict::verdict(&answers, &ui),
-                bar::stack(&answers, 848, false),
+                bar::stack(&answers, &ui),
                 fixes::fixes(&answers, &ui),
                 ledger::ledger(&answers, &ui),
                 cost::cost(&answers, &ui),

@@ -53,6 +53,7 @@ pub fn paths(ui: &Ui) -> String {
     ui.open.iter().filter_map(|name| name.strip_prefix(WHY)).collect::<Vec<_>>().join("\n")
 }
 
-fn is_open(ui: &Ui, path: &str) -> bool {
+/// True if the explanation with that path is unfolded.
+pub fn is_open(ui: &Ui, path: &str) -> bool {
     ui.open.iter().any(|known| known.strip_prefix(WHY) == Some(path))
 }

@@ -207,6 +207,7 @@ fn plot(state: State, curve: &'static Curve) {
 fn table(state: State) {
     show_all(state, &parts::FRAMES);
     browser::keep_below();
+    browser::follow_sections();
     show_all(state, &parts::TABLES);
 }
 

@@ -5,7 +5,7 @@ use super::answers::{Answers, Plots};
 use super::history::Snapshot;
 use super::markup::Html;
 use super::panels::{
-    bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved, time, top_bar, unanswered,
+    bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved, sections, time, top_bar, unanswered,
     verdict,
 };
 use super::ui::{Dialog, Ui};
@@ -90,8 +90,9 @@ const fn fixed(name: &'static str, write: fn() -> Html) -> Part {
 pub const FIRST: Part = fixed("app", frame::first_screen);
 
 /// The answer's words.
-pub const ANSWER: [Part; 4] = [
-    part("bar", Follows::AtOnce, |said, _, ui, _| top_bar::top_bar(&said.scenario, ui)),
+pub const ANSWER: [Part; 5] = [
+    part("bar", Follows::AtOnce, |said, _, ui, _| top_bar::top_bar(&said.scenario, said.compare.len(), ui)),
+    part("sections", Follows::AtOnce, |_, _, ui, _| sections::sections(ui)),
     part("notices", Follows::AtOnce, |_, _, ui, _| notices::notices(ui)),
     part("strip", Follows::AtOnce, |_, answers, ui, _| verdict::strip(answers, ui)),
     part("verdict", Follows::AtOnce, |_, answers, ui, _| verdict::verdict(answers, ui)),
@@ -99,7 +100,7 @@ pub const ANSWER: [Part; 4] = [
 
 /// The bar under the answer, and the changes that would help.
 pub const STACK: [Part; 2] = [
-    part("stack", Follows::AtOnce, |_, answers, ui, _| bar::stack(answers, ui.bar_width, ui.at_step)),
+    part("stack", Follows::AtOnce, |_, answers, ui, _| bar::stack(answers, ui)),
     part("fixes", Follows::Picture, |_, answers, ui, _| fixes::fixes(answers, ui)),
 ];
 

@@ -54,7 +54,7 @@ fn sequence_view(points: u32, scale: XScale) -> CurveView {
 
 /// The same over GPU counts, in steps, with forbidden counts and the plain division.
 fn count_view() -> CurveView {
-    let counts = [1.0, 2.0, 4.0, 8.0, 12.0, 15.0, 16.0, 24.0, 32.0, 64.0];
+    let counts: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 12.0, 15.0, 16.0, 24.0, 32.0, 64.0];
     let points = counts
         .into_iter()
         .zip(0_u32..)
@@ -97,6 +97,8 @@ fn bar_view(capacity: f64) -> BarView {
                 name: name(i),
                 value_text: format!("{:.1} GiB", values[i] * factor),
                 value: values[i] * factor,
+                action: if factor > 1.5 { format!("open:{i}\"<") } else { String::new() },
+                tip: format!("{i} & more"),
             })
             .collect()
     };
@@ -121,7 +123,7 @@ fn check(svg: &str) -> Vec<String> {
             assert_eq!(open.pop(), Some(name), "{svg}");
         } else if !tag.ends_with('/') {
             open.push(name);
-            if name == "text" {
+            if name == "text" || name == "title" {
                 texts.push(text.to_string());
                 continue;
             }
@@ -280,6 +282,8 @@ fn bars_are_proportional_labelled_and_mark_what_does_not_fit() {
     }
     assert_eq!(drawn.matches("class=\"chart-over\"").count(), 1);
     assert_eq!(drawn.matches("class=\"chart-free\"").count(), 1);
+    assert_eq!(drawn.matches(" data-do=\"open:").count(), 6, "the parts of one of the bars do something");
+    assert!(texts.iter().any(|text| text == "0 &amp; more"), "{texts:?}");
     for capacity in [0.0, 1e-12, 1e18, f64::NAN] {
         check(&bar(&bar_view(capacity), 0));
     }

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `total`, `peak`, `margin` | all memory at the peak; the moments compared; what is left or missing |
 //! | `ledger/KIND`, `ledger/KIND/LABEL`, `ledger/KIND/LABEL/N` | a kind, a line, its tensor number N |
+//! | `bar/KIND` | the same kind, beside its part of the bar |
 //! | `gpus/arithmetic`, `gpus/runnable` | the two counts; where users are stated, of what carries them |
 //! | `load/first-token`, `load/per-user`, `load/in-all`, `load/price` | serving at its load |
 //! | `time/NAME` | a term of a step, or a figure of time, cost or model by its printed name |
@@ -145,7 +146,8 @@ impl<'a> Path<'a> {
             Some(("gpus", "runnable")) => Self::Runnable,
             Some(("load", name)) => Self::Load(name),
             Some(("time", name)) => Self::Figure(name),
-            Some(("ledger", rest)) => return Self::of_ledger(rest),
+            // The bar's parts are the ledger's kinds.
+            Some(("ledger" | "bar", rest)) => return Self::of_ledger(rest),
             _ => return None,
         })
     }

@@ -11,6 +11,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, IntersectionObserver, IntersectionObserverEntry, IntersectionObserverInit};
 
 use super::{after, document, focus, on, window};
+use crate::app::panels::sections::SECTIONS;
 
 /// The attribute of a place whose parts wait; `fields.css` says how.
 const WAITS: &str = "data-waits";
@@ -66,6 +67,33 @@ pub fn keep_below() {
             go_on();
         }
     });
+}
+
+/// From now on the bar of sections marks the one that is read: that which crosses the upper third of the window.
+pub fn follow_sections() {
+    for (id, _) in SECTIONS {
+        let section = document().get_element_by_id(id).and_then(|place| place.closest("section").ok().flatten());
+        if let Some(section) = section {
+            let seen = move |entry: IntersectionObserverEntry| {
+                if entry.is_intersecting() {
+                    mark_section(id);
+                }
+            };
+            let _ = observe(&section, "-25% 0px -70% 0px", seen);
+        }
+    }
+}
+
+/// Marks a section in the bar, and no other.
+fn mark_section(id: &str) {
+    let Ok(items) = document().query_selector_all(".sections__item") else { return };
+    for item in (0..items.length()).filter_map(|index| items.get(index)?.dyn_into::<Element>().ok()) {
+        let _ = if item.get_attribute("data-do").is_some_and(|action| action.strip_prefix("go:") == Some(id)) {
+            item.set_attribute("aria-current", "true")
+        } else {
+            item.remove_attribute("aria-current")
+        };
+    }
 }
 
 /// What stands below the window waits from now on.

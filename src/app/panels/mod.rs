@@ -17,6 +17,7 @@ pub mod planner;
 pub mod printed;
 pub mod remarks;
 pub mod saved;
+pub mod sections;
 pub mod sources;
 pub mod teach;
 pub mod time;

@@ -1,5 +1,6 @@
 //! The search over layouts: a fold, and the place of what the second program writes once it is opened.
 
+use super::sections::LAYOUTS;
 use crate::app::markup::{Html, html};
 use crate::app::more::slot;
 
@@ -9,7 +10,7 @@ pub const PLACE: &str = "plan";
 /// The fold; closed, it asks for nothing. The search lays out training only: while a model is served, the style sheet hides the fold.
 pub fn planner() -> Html {
     html! {
-        section class="section section--screen planner" {
+        section class="section section--screen planner" id=(LAYOUTS) tabindex="-1" {
             details class="plan" data-toggle=(PLACE) data-testid="planner" {
                 summary class="plan__summary" {
                     h2 { "Find the best layout" }

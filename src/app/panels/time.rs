@@ -12,7 +12,8 @@ use crate::estimator::time::{Step, Timing};
 pub fn time(answers: &Answers, ui: &Ui) -> Html {
     let heading = if answers.job.training().is_some() { "How long a step takes" } else { "How long an answer takes" };
     html! {
-        section class="section section--screen" data-own="time" data-testid="time" {
+        section class="section section--screen" id="go-time" tabindex="-1" data-own="time"
+            data-testid="time" {
             div class="section__head" {
                 h2 { (heading) }
                 (notes(answers))

@@ -7,8 +7,8 @@ use crate::app::words::about;
 use crate::scenario::Scenario;
 use crate::units::MemoryUnit;
 
-/// The bar that stays at the top.
-pub fn top_bar(scenario: &Scenario, ui: &Ui) -> Html {
+/// The bar that stays at the top, beside so many scenarios that are compared with.
+pub fn top_bar(scenario: &Scenario, compared: usize, ui: &Ui) -> Html {
     let (undo, redo) = (ui.steps.0 || !ui.unread.is_empty(), ui.steps.1);
     let unit = scenario.memory_unit();
     html! {
@@ -41,6 +41,8 @@ pub fn top_bar(scenario: &Scenario, ui: &Ui) -> Html {
                     (Icon::Save.html())
                     span class="bar__word" { "Save" }
                 }
+                (saved(ui))
+                (compare(compared))
                 button type="button" class="button button--main" aria-label="Share"
                     data-testid="share" data-do="dialog:share" {
                     (Icon::Share.html())
@@ -56,6 +58,61 @@ pub fn top_bar(scenario: &Scenario, ui: &Ui) -> Html {
                     data-do="theme" {
                     (Icon::Theme.html())
                 }
+            }
+        }
+    }
+}
+
+/// The saved scenarios behind a button: two clicks open one.
+fn saved(ui: &Ui) -> Html {
+    let records = &ui.saved.scenarios;
+    let count = records.len().to_string();
+    html! {
+        button type="button" class="button" aria-label={ "Saved scenarios: " (count) }
+            data-testid="saved-menu-open" popovertarget=(MENU) {
+            (Icon::Saved.html())
+            span class="bar__word" { "Saved" @if !records.is_empty() { " (" (count) ")" } }
+        }
+        div id=(MENU) class="menu" popover="auto" role="group" aria-label="Saved scenarios"
+            data-testid="saved-menu" {
+            @if records.is_empty() { p class="menu__empty" { "Nothing saved on this device yet." } }
+            @for record in records {
+                button type="button" class="menu__item" data-key=(record.id)
+                    data-do={ "saved-open:" (record.id) } popovertarget=(MENU)
+                    popovertargetaction="hide" {
+                    (record.name)
+                }
+            }
+            div class="menu__tools" {
+                button type="button" class="button" data-do="dialog:save" popovertarget=(MENU)
+                    popovertargetaction="hide" {
+                    "Save this one"
+                }
+                button type="button" class="button" data-do="go:go-compare" popovertarget=(MENU)
+                    popovertargetaction="hide" {
+                    "Rename, compare, download"
+                }
+            }
+        }
+    }
+}
+
+/// Id of the saved scenarios behind their button.
+const MENU: &str = "saved-menu";
+
+/// One click keeps the scenario to compare with; once some are kept, it leads to their table.
+fn compare(compared: usize) -> Html {
+    let (action, label) = match compared {
+        0 => ("pin", "Compare: keep this scenario as B".to_owned()),
+        some => ("go:go-compare", format!("Compare: {some} kept")),
+    };
+    html! {
+        button type="button" class="button bar__compare" aria-label=(label) title=(label)
+            data-testid="compare-open" data-do=(action) {
+            (Icon::Compare.html())
+            span class="bar__word" {
+                "Compare"
+                @if compared > 0 { " (" (compared) ")" }
             }
         }
     }
@@ -81,8 +138,9 @@ fn unit_option(unit: MemoryUnit, word: &str, about: &str, now: MemoryUnit) -> Ht
 mod tests {
     use super::top_bar;
     use crate::app::panels::tests::{count, text};
-    use crate::app::ui::Ui;
+    use crate::app::ui::{Saved, Ui};
     use crate::scenario::codec::decode;
+    use crate::scenario::records::SavedScenario;
     use crate::scenario::{FieldId, Scenario, Value, parse};
     use crate::units::MemoryUnit;
 
@@ -90,7 +148,7 @@ mod tests {
     fn a_name_is_text_and_never_markup() {
         let mut scenario = Scenario::default();
         scenario.set_name("<b>mine</b>");
-        let bar = top_bar(&scenario, &Ui::default());
+        let bar = top_bar(&scenario, 0, &Ui::default());
         assert_eq!(count(&bar, "<b>"), 0);
         assert!(text(&bar).contains("&lt;b&gt;mine&lt;/b&gt; · Training"));
     }
@@ -98,8 +156,27 @@ mod tests {
     #[test]
     fn steps_without_history_are_disabled() {
         let scenario = decode("v1").scenario;
-        assert_eq!(count(&top_bar(&scenario, &Ui::default()), " disabled"), 2);
-        assert_eq!(count(&top_bar(&scenario, &Ui { steps: (true, true), ..Ui::default() }), " disabled"), 0);
+        assert_eq!(count(&top_bar(&scenario, 0, &Ui::default()), " disabled"), 2);
+        assert_eq!(count(&top_bar(&scenario, 0, &Ui { steps: (true, true), ..Ui::default() }), " disabled"), 0);
+    }
+
+    #[test]
+    fn saved_scenarios_and_the_comparison_are_in_reach() {
+        let record = |id: &str| SavedScenario {
+            id: id.to_owned(),
+            name: format!("<{id}>"),
+            saved_at_ms: 7,
+            revision: 1,
+            link: "v1".to_owned(),
+        };
+        let scenario = decode("v1").scenario;
+        let none = top_bar(&scenario, 0, &Ui::default());
+        assert!(text(&none).contains("Nothing saved on this device yet.") && count(&none, "data-do=\"pin\"") == 1);
+        let saved = Saved { scenarios: vec![record("a"), record("b")], ..Saved::default() };
+        let some = top_bar(&scenario, 2, &Ui { saved, ..Ui::default() });
+        assert!(text(&some).contains("Saved (2)") && text(&some).contains("&lt;a&gt;"), "{}", text(&some));
+        assert_eq!((count(&some, "saved-open:"), count(&some, "data-do=\"pin\"")), (2, 0));
+        assert!(text(&some).contains("Compare (2)") && count(&some, "go:go-compare") == 2);
     }
 
     #[test]

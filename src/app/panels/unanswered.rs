@@ -38,7 +38,10 @@ fn without(part: &str, serves: bool) -> Option<Html> {
         },
         "cost" => html! { div data-own="cost" { (line()) } },
         "time" => html! {
-            section class="section section--screen" data-own="time" data-testid="time" { (line()) }
+            section class="section section--screen" id="go-time" tabindex="-1" data-own="time"
+                data-testid="time" {
+                (line())
+            }
         },
         _ => return None,
     })
@@ -92,7 +95,7 @@ mod tests {
         vec![
             ("verdict", verdict::verdict(answers, &ui)),
             ("strip", verdict::strip(answers, &ui)),
-            ("stack", bar::stack(answers, 848, false)),
+            ("stack", bar::stack(answers, &ui)),
             ("fixes", fixes::fixes(answers, &ui)),
             ("curve-seq", curves::panel(&plots, Axis::SeqLength, answers, &ui)),
             ("curve-gpus", curves::panel(&plots, Axis::Gpus, answers, &ui)),
