@@ -58,6 +58,13 @@ pub struct CardFigure {
     pub note: String,
 }
 
+impl CardFigure {
+    /// Its name where it is heard alone: a training's figures stand further down once more.
+    pub fn named(&self) -> String {
+        if self.path.starts_with("card/") { format!("{}, in the answer", self.label) } else { self.label.to_owned() }
+    }
+}
+
 /// A step, the run and its cost: what the card of a training says besides memory. Nothing when serving, where a figure of the
 /// accelerator is missing, and for a layout that no rule allows.
 pub fn card(job: &Job, estimate: &Estimate, timing: &Timing) -> Option<[CardFigure; 3]> {
@@ -69,9 +76,9 @@ pub fn card(job: &Job, estimate: &Estimate, timing: &Timing) -> Option<[CardFigu
     let per_hour = money(job.cluster().accelerator.price_per_hour);
     let figure = |path, label, value, note| CardFigure { path, label, value, note };
     Some([
-        figure("time/One step", "One step", terms(step).1, format!("{} tokens/s, MFU {}", amount(step.tokens_per_second), tenths(step.mfu))),
-        figure("time/The run", "The run", duration(cost.seconds.0), format!("{tokens} tokens")),
-        figure("time/Cost of the run", "Cost of the run", money_short(cost.price), format!("at {per_hour} per GPU-hour")),
+        figure("card/One step", "One step", terms(step).1, format!("{} tokens/s, MFU {}", amount(step.tokens_per_second), tenths(step.mfu))),
+        figure("card/The run", "The run", duration(cost.seconds.0), format!("{tokens} tokens")),
+        figure("card/Cost of the run", "Cost of the run", money_short(cost.price), format!("at {per_hour} per GPU-hour")),
     ])
 }
 

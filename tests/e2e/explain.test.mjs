@@ -69,11 +69,11 @@ test('the keyboard opens and closes it, and goes on from there', async () => {
 test('every kind of figure explains itself, several at once, and all of them follow a change', async () => {
   const page = await open('v1&m=llama3-8b&n=8&z=3&gb=64&b=1');
   const figures = [
-    ['the arithmetic minimum', 'gpus/arithmetic', /What GPUs share/],
-    ['the smallest count that runs', 'gpus/runnable', /2: yes/],
+    ['the count by memory alone', 'gpus/arithmetic', /What GPUs share/],
+    ['the first count that works', 'gpus/runnable', /2: yes/],
     ['the peak', 'peak', /max/],
     ['One step', 'time/One step', /Matrix products/],
-    ['Matrix products', 'time/Matrix products', /tiles/],
+    ['Matrix products', 'time/Matrix products', /memory bandwidth/],
     ['The run', 'time/The run', /steps/],
     ['Parameters', 'time/Parameters', /embedding/],
     ['Activations', 'ledger/Activations', /s = 8192: |seq_length/],
@@ -139,7 +139,7 @@ for (const [name, options] of [
 ]) {
   test(`axe finds nothing in open explanations, and nothing makes the page wider: ${name}`, async () => {
     const page = await open(DOCUMENT, { reducedMotion: true, ...options });
-    for (const [what, path] of [['Activations', 'ledger/Activations'], ['Weights', 'ledger/Weights'], ['Total', 'total'], ['the arithmetic minimum', 'gpus/arithmetic'], ['GPU-hours', 'time/GPU-hours']]) {
+    for (const [what, path] of [['Activations', 'ledger/Activations'], ['Weights', 'ledger/Weights'], ['Total', 'total'], ['the count by memory alone', 'gpus/arithmetic'], ['GPU-hours', 'time/GPU-hours']]) {
       await explained(page, what, path);
     }
     await axe(page);

@@ -6,7 +6,7 @@ import { noConsoleErrors, single } from './harness.mjs';
 import { answer, open, part, pick, sameAsCommand, until } from './steps.mjs';
 
 const PART = /headroom-part-[0-9a-f]+\.wasm$/;
-const HEADLINE = /takes [\d.,]+ of [\d.]+ GiB/;
+const HEADLINE = /(takes|needs) [\d.,]+ (of [\d.]+ )?GiB/;
 
 /** Opens the page and keeps the addresses of parts that it asks for; without a `network` none comes. */
 async function opened(fragment, network = { there: true }) {

@@ -50,10 +50,10 @@ test('the step follows the scenario, gives way to requests when serving, and com
   assert.match(await textOf(part(page, 'serving')), /^More requests at once/);
   await part(page, 'mode-tune').click();
   await fetched(page, 'timeline');
-  assert.match(await textOf(part(page, 'step-peak')), /^Peaks /);
+  assert.match(await textOf(part(page, 'step-peak')), /^Peak: /);
   await part(page, 'mode-train').click();
   await fetched(page, 'timeline');
-  assert.match(await textOf(part(page, 'step-peak')), /^Peaks /);
+  assert.match(await textOf(part(page, 'step-peak')), /^Peak: /);
   noConsoleErrors(page);
 });
 

@@ -79,10 +79,13 @@ pub fn check_single(program: usize, file: usize) -> Outcome {
     Ok(())
 }
 
+/// Files that index.html names for those who unfurl a link or install the page; browsers that only show it leave them.
+const ASIDE: [&str; 4] = ["og.png", "touch.png", "icon-512.png", "manifest.webmanifest"];
+
 /// Whether the file is fetched only when it is needed; index.html and the start script name it, but nothing asks for it at the start.
 fn comes_later(name: &str) -> bool {
     let rare = RARE.into_iter().map(|(script, _)| script);
-    WORKERS.into_iter().chain([LATER, PART]).chain(rare).any(|second| name.starts_with(second))
+    WORKERS.into_iter().chain([LATER, PART]).chain(rare).chain(ASIDE).any(|second| name.starts_with(second))
 }
 
 /// The files that come later.

@@ -80,7 +80,7 @@ fn head(at: usize, letter: &str, label: &str, other: &Other) -> Html {
     html! {
         th scope="col" class="num" {
             (letter)
-            ", pinned"
+            ", kept"
             span class="compare__label" { (label) }
             @if other.answer.is_none() { (trouble()) }
             br;
@@ -162,7 +162,7 @@ mod tests {
             table("v1&m=llama3-8b&n=8", &["v1&m=llama3-8b&n=16", "v1&m=llama3-70b&n=64&rc=full", "v1&do=serve&m=llama3-8b"]);
         let amount = |words: &str| words.split(' ').next().unwrap_or_default().parse::<f64>().unwrap_or(0.0);
         let mut checked = 0;
-        for row in four.as_str().split("<tr").filter(|row| row.contains("compare__more")) {
+        for row in four.as_str().split("<tr").filter(|row| row.contains("compare__more") && !row.contains('×')) {
             let cells: Vec<&str> =
                 row.split("<td class=\"num\">").skip(1).filter_map(|cell| cell.split("</td>").next()).collect();
             let mine = amount(cells[0]);
@@ -177,8 +177,16 @@ mod tests {
     }
 
     #[test]
+    fn what_fits_units_and_differences_are_said() {
+        let words = text(&table("v1&m=llama3-8b&n=8", &["v1&m=llama3-70b&n=8&s=4096&price=4"]));
+        for said in ["Fits", "Does not fit", "Sequence length8192 tokens4096 tokens", "Cost of the run$", " ×"] {
+            assert!(words.contains(said), "{said}: {words}");
+        }
+    }
+
+    #[test]
     fn an_other_that_cannot_be_resolved_says_so() {
         let words = text(&table("v1&m=llama3-8b&n=8", &["v1&m=llama3-8b&n=8&tp=3"]));
-        assert!(words.contains("B, pinnedLlama 3 8B, tensor parallel 3It has an input that needs a look"), "{words}");
+        assert!(words.contains("B, keptLlama 3 8B, tensor parallel 3It has an input that needs a look"), "{words}");
     }
 }

@@ -36,7 +36,7 @@ pub fn top_bar(scenario: &Scenario, compared: usize, ui: &Ui) -> Html {
                     (unit_option(MemoryUnit::Gb, "gb", "Decimal: 1 GB is 1 000 000 000 bytes", unit))
                 }
                 span class="bar__gap" {}
-                button type="button" class="button" aria-label="Save" data-testid="save"
+                button type="button" class="button bar__save" aria-label="Save" data-testid="save"
                     data-do="dialog:save" {
                     (Icon::Save.html())
                     span class="bar__word" { "Save" }

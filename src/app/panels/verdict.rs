@@ -195,7 +195,7 @@ fn figures(answers: &Answers, ui: &Ui) -> Option<Html> {
     let tile = |figure: &CardFigure| {
         html! {
             div class="load__figure" {
-                dt { (figure.label) " " (button(ui, figure.path, figure.label)) }
+                dt { (figure.label) " " (button(ui, figure.path, &figure.named())) }
                 dd {
                     b class="number" { (figure.value) }
                     @if !figure.note.is_empty() {
@@ -248,7 +248,9 @@ pub fn spoken(answers: &Answers, ui: &Ui) -> String {
         let remarks: String =
             words::remarks(&answers.scenario).iter().flat_map(|remark| [" ".to_owned(), remark.plain()]).collect();
         let margin = said.margin;
-        format!("{} {} {} {} {}.{remarks}", said.word, said.sentence, margin.number, margin.unit, margin.caption)
+        let card = timing::card(&answers.job, &answers.estimate, answers.timing());
+        let beside = card.map_or_else(String::new, |figures| format!(" {}.", timing::spoken(&figures)));
+        format!("{} {} {} {} {}.{beside}{remarks}", said.word, said.sentence, margin.number, margin.unit, margin.caption)
     };
     match answers.standing_in(ui) {
         Standing::Present => whole(),
@@ -280,6 +282,24 @@ mod tests {
         assert!(words.starts_with("Fits. Training Llama 3 8B on 8 × H100 SXM5"), "{words}");
         assert!(words.contains("free on each GPU") && words.contains("By memory alone at least"), "{words}");
         assert!(!words.contains("Last valid answer"), "{words}");
+    }
+
+    #[test]
+    fn a_training_says_its_time_and_its_money() {
+        let page = verdict(&answers("v1&m=llama3-8b&n=8"), &Ui::default());
+        let words = text(&page);
+        for what in ["One step ", " s", "The run ", " days", "1 T tokens", "Cost of the run $", "at $2.00 per GPU-hour"] {
+            assert!(words.contains(what), "{what}: {words}");
+        }
+        assert_eq!(count(&page, "data-do=\"open:why/card/"), 3);
+        let heard = spoken(&answers("v1&m=llama3-8b&n=8"), &Ui::default());
+        assert!(heard.contains("One step ") && heard.contains("Cost of the run $"), "{heard}");
+        // Without enough memory the figures say so; a layout that no rule allows has none.
+        assert!(text(&verdict(&answers("v1&m=llama3-70b&n=8"), &Ui::default())).contains("with enough memory"));
+        let blocked = verdict(&answers("v1&m=llama3-8b&n=24"), &Ui::default());
+        assert_eq!(count(&blocked, "data-testid=\"load\""), 0, "{}", text(&blocked));
+        let unknown = text(&verdict(&answers("v1&m=llama3-8b&n=8&gpu=m3-ultra"), &Ui::default()));
+        assert!(unknown.contains("No time and cost"), "{unknown}");
     }
 
     #[test]
@@ -376,7 +396,6 @@ mod tests {
         assert_eq!((count(&page, "data-do=\"open:why/load/"), count(&page, "data-do=\"users\"")), (4, 0));
         let unknown = text(&verdict(&answers("v1&do=serve&m=llama3-8b&n=1&bw=empty"), &Ui::default()));
         assert!(unknown.contains("memory bandwidth") && !unknown.contains("Price of a million"), "{unknown}");
-        assert_eq!(count(&verdict(&answers("v1&m=llama3-8b&n=8"), &Ui::default()), "data-testid=\"load\""), 0);
     }
 
     #[test]
