@@ -8,6 +8,7 @@ use super::curve_view::{self, Lines, Setting};
 use super::headline::{Headline, headline};
 use super::history::Snapshot;
 use super::modules::{self, job_of};
+use super::replay::Limits;
 use super::ui::Ui;
 use super::words::Scale;
 use crate::charts::{self, Drawn, Frame};
@@ -15,8 +16,8 @@ use crate::config::{Job, Run};
 use crate::estimator::time::{Timing, timing};
 use crate::estimator::{Estimate, Lengths, estimate};
 use crate::planner::{
-    Axis, Curve, Fix, GpuCount, Inverse, NamedStair, Serving, UserLoad, UsersAnswer, curve_gpus,
-    curve_gpus_after, curve_seq, curve_seq_after, fixes, gpu_count, inverse, serving, shown_load, users_answer,
+    Axis, Curve, Fix, GpuCount, Growth, Inverse, NamedStair, Serving, UserLoad, UsersAnswer, curve_gpus, curve_gpus_after,
+    curve_seq, curve_seq_after, fixes, gpu_count, inverse, serving, shown_load, users_answer,
 };
 use crate::scenario::{FieldError, Scenario};
 use crate::units::{Bytes, MemoryUnit};
@@ -84,6 +85,8 @@ struct Asked {
     serving: OnceLock<Option<Serving>>,
     users: OnceLock<Option<UsersAnswer>>,
     load: OnceLock<Option<UserLoad>>,
+    growth: OnceLock<Vec<Growth>>,
+    replayed_growth: OnceLock<(Limits, Vec<Growth>)>,
 }
 
 impl Answers {
@@ -105,6 +108,13 @@ impl Answers {
     /// The largest that still fits.
     pub fn inverse(&self) -> Inverse {
         *self.asked.inverse.get_or_init(|| inverse(self.lengths()))
+    }
+
+    /// The sizes that fit, found once for the estimate's limits and once for the allocator's: a move of the pointer asks again.
+    pub fn growth(&self, replayed: Option<Limits>, find: impl Fn() -> Vec<Growth>) -> Vec<Growth> {
+        let Some(limits) = replayed else { return self.asked.growth.get_or_init(find).clone() };
+        let (known, found) = self.asked.replayed_growth.get_or_init(|| (limits, find()));
+        if *known == limits { found.clone() } else { find() }
     }
 
     /// What else is asked about serving; `None` when training.

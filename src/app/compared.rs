@@ -174,16 +174,11 @@ fn results(answers: &Answers) -> Vec<Line> {
     let mut lines = vec![fits, texts("First number of GPUs that works", runnable(&answers.count), counts)];
     lines.extend(carries(answers));
     let timings = each(answers, timing);
-    let theirs: Vec<Option<Vec<Fact>>> = answers
-        .others
-        .iter()
-        .zip(&timings)
-        .map(|(other, timing)| Some(facts(other.job()?, timing.as_ref()?)))
-        .collect();
+    let theirs: Vec<Option<Vec<Fact>>> =
+        answers.others.iter().zip(&timings).map(|(other, timing)| Some(facts(other.job()?, timing.as_ref()?))).collect();
     for (name, shown, _) in facts(&answers.job, answers.timing()) {
-        let same = |list: &Option<Vec<Fact>>| {
-            list.as_ref()?.iter().find(|(known, ..)| *known == name).map(|(_, text, _)| text.clone())
-        };
+        let same =
+            |list: &Option<Vec<Fact>>| list.as_ref()?.iter().find(|(known, ..)| *known == name).map(|(_, text, _)| text.clone());
         let others: Vec<Option<String>> = theirs.iter().map(same).collect();
         if others.iter().any(Option::is_some) {
             let mut line = texts(name, shown, others);

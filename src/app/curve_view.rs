@@ -68,9 +68,7 @@ pub fn view(curve: &Curve, setting: &Setting) -> CurveView {
     let amount = |bytes: Bytes| bytes.as_f64() / to_f64(unit.bytes());
     let seq = curve.axis == Axis::SeqLength;
     let at_current = curve.points.iter().find(|point| point.x == curve.current);
-    let line = |other: &Curve| {
-        other.points.iter().map(|point| (place(curve, point.x), amount(point.total))).collect::<Vec<_>>()
-    };
+    let line = |other: &Curve| other.points.iter().map(|point| (place(curve, point.x), amount(point.total))).collect::<Vec<_>>();
     let overlay = |compared: &Compared| {
         let other = if seq { &compared.seq } else { &compared.gpus };
         let capacity = (other.capacity != curve.capacity).then(|| amount(other.capacity));
@@ -95,7 +93,11 @@ pub fn view(curve: &Curve, setting: &Setting) -> CurveView {
         current_x: place(curve, curve.current),
         current_text: at_current.map(|point| unit.number(point.total, 1)).unwrap_or_default(),
         compare: setting.compare.iter().map(overlay).collect(),
-        naive: (division && !naive.is_empty()).then(|| Overlay { name: "plain division".to_owned(), line: naive, capacity: None }),
+        naive: (division && !naive.is_empty()).then(|| Overlay {
+            name: "plain division".to_owned(),
+            line: naive,
+            capacity: None,
+        }),
         best: (best && !curve.best.is_empty()).then(|| {
             let line = curve.best.iter().map(|stair| (place(curve, stair.gpus), amount(stair.memory))).collect();
             Overlay { name: "best layout".to_owned(), line, capacity: None }

@@ -5,8 +5,8 @@ use super::answers::{Answers, Plots};
 use super::history::Snapshot;
 use super::markup::Html;
 use super::panels::{
-    bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved, sections, time, top_bar, unanswered,
-    verdict,
+    bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved, sections, time, top_bar,
+    unanswered, verdict,
 };
 use super::ui::{Dialog, Ui};
 use crate::planner::Axis;

@@ -23,9 +23,7 @@ pub fn keep(state: State) {
 pub fn look(state: State) {
     // Asked at every move of the pointer, too: nothing is copied until there is something to look for.
     let scenario = state.answers.with_untracked(|answers| {
-        let known = |ui: &Ui| {
-            !Lines::of(ui).best || ui.stairs.as_ref().is_some_and(|stairs| stairs.scenario == answers.scenario)
-        };
+        let known = |ui: &Ui| !Lines::of(ui).best || ui.stairs.as_ref().is_some_and(|stairs| stairs.scenario == answers.scenario);
         let asked = answers.standing != Standing::Nothing && answers.job.training().is_some();
         let wanted = asked && !state.ui.with_untracked(known);
         wanted.then(|| answers.scenario.clone())

@@ -76,7 +76,12 @@ pub fn card(job: &Job, estimate: &Estimate, timing: &Timing) -> Option<[CardFigu
     let per_hour = money(job.cluster().accelerator.price_per_hour);
     let figure = |path, label, value, note| CardFigure { path, label, value, note };
     Some([
-        figure("card/One step", "One step", terms(step).1, format!("{} tokens/s, MFU {}", amount(step.tokens_per_second), tenths(step.mfu))),
+        figure(
+            "card/One step",
+            "One step",
+            terms(step).1,
+            format!("{} tokens/s, MFU {}", amount(step.tokens_per_second), tenths(step.mfu)),
+        ),
         figure("card/The run", "The run", duration(cost.seconds.0), format!("{tokens} tokens")),
         figure("card/Cost of the run", "Cost of the run", money_short(cost.price), format!("at {per_hour} per GPU-hour")),
     ])
@@ -209,25 +214,18 @@ fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
             short(time.first_token),
             format!("a prompt of {} tokens that does not wait", whole(time.prompt)),
         ),
-        (
-            "Time per output token (TPOT)",
-            short(time.decode),
-            format!("{at_once} at once, each with a full context: {bound}"),
-        ),
+        ("Time per output token (TPOT)", short(time.decode), format!("{at_once} at once, each with a full context: {bound}")),
     ];
     facts.extend(messages(time));
     facts.extend([
         ("Tokens per second of one request", amount(1.0 / time.decode.0), String::new()),
         ("Tokens per second of one instance", amount(time.tokens_per_second), gpus(ranks)),
     ]);
-    facts.extend(time.turns_at.map(|turns| {
-        ("Batch size where decoding becomes compute-bound", whole(turns), "the KV cache left out".to_owned())
-    }));
-    facts.push((
-        "Cost of a million tokens",
-        money(time.price_per_million),
-        format!("at {per_hour} per GPU-hour"),
-    ));
+    facts.extend(
+        time.turns_at
+            .map(|turns| ("Batch size where decoding becomes compute-bound", whole(turns), "the KV cache left out".to_owned())),
+    );
+    facts.push(("Cost of a million tokens", money(time.price_per_million), format!("at {per_hour} per GPU-hour")));
     facts.extend(time.kwh_per_million.map(|energy| {
         ("Energy of a million tokens", format!("{} kWh", amount(energy)), "GPUs at full board power: an assumption".to_owned())
     }));

@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(words(Some(0.5)), "twice the seq_length: half");
         assert_eq!(words(Some(1.53)), "twice the seq_length: ×1.53");
         assert_eq!(words(Some(1.0)), "no effect: seq_length");
-        assert_eq!(words(Some(1.004)), "hardly changed by seq_length");
+        assert_eq!(words(Some(1.004)), "seq_length: hardly any effect");
         assert_eq!(words(None), "twice the seq_length: not there at the peak");
     }
 
@@ -124,7 +124,7 @@ mod tests {
     fn what_moves_it_comes_first() {
         let of = |input, factor| Growth { input, factor: Some(factor) };
         let text = sentence(&[of("vocab_size", 1.0), of("seq_length", 4.0), of("hidden_size", 1.0)]);
-        assert_eq!(text, "twice the seq_length: ×4; no effect: vocab_size, hidden_size.");
+        assert_eq!(text, "Twice the seq_length: ×4; no effect: vocab_size, hidden_size.");
         assert_eq!(sentence(&[of("seq_length", 2.0)]), "Twice the seq_length: ×2.");
         assert_eq!(sentence(&[]), "");
     }

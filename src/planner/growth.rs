@@ -62,9 +62,8 @@ pub fn growth(job: &Job, known: &Known) -> Vec<Growth> {
         // Ranks share a sequence evenly, and some kernels take whole tiles.
         let lengths = [longest, longest - longest % 64, longest - longest % 1024];
         let lengths = lengths.into_iter().filter(|tokens| *tokens > 0 && helps(job.seq_length(), *tokens));
-        let mut tried = lengths.map(|tokens| {
-            verified(Change::ContextLength(tokens), &job.with_seq_length(tokens), known.replayed)
-        });
+        let mut tried =
+            lengths.map(|tokens| verified(Change::ContextLength(tokens), &job.with_seq_length(tokens), known.replayed));
         found.extend(tried.find_map(|growth| growth));
     }
     if let Some(most) = known.limits.largest_batch {
@@ -112,10 +111,7 @@ fn batches(job: &Job, most: u64) -> Vec<(Change, u64, Job)> {
             run.global_batch_size = global;
         }
     });
-    vec![
-        (Change::MicroBatch(even), even, with_batch(job, even)),
-        (Change::Batches { micro: most, global }, most, grown),
-    ]
+    vec![(Change::MicroBatch(even), even, with_batch(job, even)), (Change::Batches { micro: most, global }, most, grown)]
 }
 
 /// The largest rank of adapters, a power of two, that has room.

@@ -367,10 +367,7 @@ fn scores_explain_themselves() {
     let inputs = ["seq_length", "global_batch_size", "num_hidden_layers", "hidden_size", "tensor_model_parallel_size"];
     assert_eq!(inputs.map(exponent), [Some(2), Some(1), Some(1), Some(0), Some(-1)]);
     let words = text(&softmax, MemoryUnit::Gb);
-    assert!(
-        words.contains("wice the seq_length: ×4") && words.contains("s = 4096: seq_length, tokens of a sequence"),
-        "{words}"
-    );
+    assert!(words.contains("wice the seq_length: ×4") && words.contains("s = 4096: seq_length, tokens of a sequence"), "{words}");
     assert!(mathml(&softmax.expr, Form::Symbols).contains("<mi title=\"seq_length: tokens of a sequence\">s</mi>"));
     assert!(latex(&softmax, MemoryUnit::Gb).contains("b \\cdot a \\cdot s^{2} \\cdot 2"), "{}", latex(&softmax, MemoryUnit::Gb));
 }

@@ -117,7 +117,10 @@ fn without_files(page: &str) -> (String, Vec<String>, Option<String>) {
             } else if line.contains("rel=\"icon\"") {
                 icon = href();
             }
-        } else if !["<script src=", "rel=\"manifest\"", "rel=\"apple-touch-icon\"", "og:image"].iter().any(|aside| line.contains(aside)) {
+        } else if !["<script src=", "rel=\"manifest\"", "rel=\"apple-touch-icon\"", "og:image"]
+            .iter()
+            .any(|aside| line.contains(aside))
+        {
             rest.push_str(line.trim());
             rest.push('\n');
         }

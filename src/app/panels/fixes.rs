@@ -57,6 +57,10 @@ fn runs(answers: &Answers, ui: &Ui) -> bool {
 /// The largest sizes that fit, each verified: replayed by the allocator where the worker has told that, else with an assumed
 /// reserve for it.
 pub fn growths(answers: &Answers, ui: &Ui) -> Vec<Growth> {
+    answers.growth(ui.told(answers).copied(), || found_growths(answers, ui))
+}
+
+fn found_growths(answers: &Answers, ui: &Ui) -> Vec<Growth> {
     let told = ui.told(answers);
     let limits = told.map_or_else(
         || {
@@ -230,7 +234,7 @@ mod tests {
             "v1&m=llama3-70b&n=64&tp=8&pp=2&z=1&ker=megatron&gb=64&b=1",
             "v1&do=tune&m=llama3-8b&n=1&gb=4",
             "v1&do=tune&m=llama3-8b&gpu=rtx4090&n=1&gb=8&ft=qlora",
-            "v1&do=tune&m=llama3-8b&gpu=rtx4090&n=1&gb=8&s=65536&ft=qlora&r=4096",
+            "v1&do=tune&m=llama3-8b&gpu=rtx4090&n=1&gb=8&s=2048&ft=qlora&r=4096",
             "v1&do=serve&m=llama3-8b&n=1",
             "v1&do=serve&m=llama3-70b&n=2&tp=2",
         ] {

@@ -37,12 +37,12 @@ pub fn sections(ui: &Ui) -> Html {
 
 /// A first visitor's examples: a name, and the link that it opens.
 pub const EXAMPLES: [(&str, &str); 6] = [
-    ("QLoRA of Llama 3.1 8B on an RTX 4090", "v2&do=tune&m=llama3.1-8b&gpu=rtx4090&n=1&ft=qlora&s=4096&gb=16&b=1"),
-    ("Fine-tune Qwen3 8B on 4 A100", "v2&do=tune&m=qwen3-8b&gpu=a100-80&n=4&ft=full&s=4096&gb=64&b=1"),
-    ("Pretrain Llama 3 70B on 1024 H100", "v2&m=llama3-70b&n=1024&tp=8&pp=4&z=1&ker=megatron&gb=1024&b=1"),
-    ("Serve Llama 3.3 70B to 200 users", "v2&do=serve&m=llama3.3-70b&gpu=h200&w=fp8-column&n=6&tp=2&usr=200"),
-    ("gpt-oss 120B on one H100", "v2&do=serve&m=gpt-oss-120b&n=1"),
-    ("Llama 3.1 8B on an RTX 3060", "v2&do=serve&m=llama3.1-8b&gpu=rtx3060&n=1&w=awq&seqs=1"),
+    ("QLoRA on an RTX 4090", "v2&do=tune&m=llama3.1-8b&gpu=rtx4090&n=1&ft=qlora&s=4096&gb=16&b=1"),
+    ("Fine-tune Qwen3 8B", "v2&do=tune&m=qwen3-8b&gpu=a100-80&n=4&ft=full&s=4096&gb=64&b=1"),
+    ("Pretrain Llama 3 70B", "v2&m=llama3-70b&n=1024&tp=8&pp=4&z=1&ker=megatron&gb=1024&b=1"),
+    ("Serve 200 users", "v2&do=serve&m=llama3.3-70b&gpu=h200&w=fp8-column&n=6&tp=2&usr=200"),
+    ("gpt-oss 120B", "v2&do=serve&m=gpt-oss-120b&n=1&w=mxfp4"),
+    ("Run on an RTX 3060", "v2&do=serve&m=llama3.1-8b&gpu=rtx3060&n=1&w=awq&seqs=1"),
 ];
 
 /// What the page is, in one line, with examples; of a visit without a link.
@@ -51,8 +51,7 @@ pub fn welcome() -> Html {
         section class="welcome" aria-label="About this page" {
             p class="welcome__line" {
                 b { "Will it fit?" }
-                " Memory, GPUs, time and cost of training and serving transformers, computed in your \
-                 browser, with sources."
+                " Memory, GPUs, time and cost of transformers, with sources."
             }
             p class="welcome__examples" {
                 span { "Try:" }

@@ -26,9 +26,7 @@ pub fn time(answers: &Answers, ui: &Ui) -> Html {
 /// What the figures are, and what they are not.
 fn notes(answers: &Answers) -> Html {
     let what = match answers.timing() {
-        Timing::Training { .. } => Some(
-            "For the slowest pipeline stage. Change price, network and CO₂ under Time and cost.",
-        ),
+        Timing::Training { .. } => Some("For the slowest pipeline stage. Change price, network and CO₂ under Time and cost."),
         Timing::Serving(_) => Some("No request waits for another. Change the price under Time and cost."),
         Timing::Unknown(_) => None,
     };

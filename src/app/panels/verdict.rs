@@ -288,7 +288,7 @@ mod tests {
     fn a_training_says_its_time_and_its_money() {
         let page = verdict(&answers("v1&m=llama3-8b&n=8"), &Ui::default());
         let words = text(&page);
-        for what in ["One step ", " s", "The run ", " days", "1 T tokens", "Cost of the run $", "at $2.00 per GPU-hour"] {
+        for what in ["One step ", " s", "The run ", " days", "1.00 T tokens", "Cost of the run $", "at $2.00 per GPU-hour"] {
             assert!(words.contains(what), "{what}: {words}");
         }
         assert_eq!(count(&page, "data-do=\"open:why/card/"), 3);

@@ -188,12 +188,9 @@ fn load(stage: &schedule::Stage) -> Load {
 fn line((term, seconds): (Term, f64), measured: bool, run: &TrainingRun) -> TimeLine {
     use Certainty::{Assumed, Modelled};
     let (label, formula, certainty, source) = match term {
-        Term::Products => (
-            "Matrix products",
-            "by compute or by memory bandwidth, whichever is slower",
-            Modelled,
-            sources::MATMUL_CEILING,
-        ),
+        Term::Products => {
+            ("Matrix products", "by compute or by memory bandwidth, whichever is slower", Modelled, sources::MATMUL_CEILING)
+        }
         Term::Attention => (
             "Attention",
             "at the kernel's published speed; where scores are kept in memory, product by product",
