@@ -10,7 +10,7 @@ use headroom::estimator::time::{StepTime, block_times, spread, step};
 use headroom::estimator::{Lengths, estimate};
 use headroom::planner::{curve_gpus, curve_seq};
 
-/// Bytes whose release makes glibc keep what is freed from then on.
+/// Bytes whose release makes glibc keep all memory that is freed from then on.
 const KEPT: usize = 4 << 20;
 
 fn benches(criterion: &mut Criterion) {

@@ -18,7 +18,7 @@ fn busy() -> Option<f64> {
 }
 
 fn benches(criterion: &mut Criterion) {
-    // As criterion itself: only what is named on the command line.
+    // As criterion itself does: only the benchmarks named on the command line.
     let asked = std::env::args().skip(1).find(|word| !word.starts_with('-'));
     let asked_for = |training: &published::Published| asked.as_ref().is_none_or(|word| training.name.contains(word.as_str()));
     for training in published::trainings().into_iter().filter(asked_for) {

@@ -37,7 +37,8 @@ macro_rules! first_where {
 
 /// A type whose values are the members of a list: a reference to a specification, told apart by its `place` and written as its `key`.
 ///
-/// It expects `MEMBERS` of `members::of_folder!` beside it. The words in quotes say in errors of what kind the members are.
+/// The macro expects `MEMBERS` of `members::of_folder!` beside it. The words in quotes name the
+/// kind of members in errors.
 macro_rules! reference_to_member {
     ($(#[$about:meta])* $name:ident: $spec:ident, $kind:literal) => {
         $(#[$about])*

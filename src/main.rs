@@ -2,5 +2,5 @@
 
 fn main() {
     #[cfg(target_arch = "wasm32")]
-    headroom::app::start_page();
+    headroom::app::start();
 }

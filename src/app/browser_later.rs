@@ -1,48 +1,80 @@
-//! Keys of models, help, rows by what is typed and QR codes come from a program of their own: the page begins without it, and calls it
-//! once it is there.
+//! Keys of models, help, rows by what is typed and QR codes are a part of the program that comes later: the page begins without it.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use gloo_events::EventListener;
-use js_sys::{Function, Reflect, global};
 use leptos::prelude::*;
-use wasm_bindgen::prelude::Closure;
-use wasm_bindgen::{JsCast, JsValue};
 use web_sys::Event;
 
 use super::history::Snapshot;
 use super::state::State;
-use super::{browser, browser_modules, later, page, presenting};
+use super::{browser, browser_modules, page, presenting};
 use crate::scenario::Scenario;
 use crate::scenario::codec::{Decoded, decode};
 
-/// The function that the program offers to the page.
-const OFFERED: &str = "headroomAnswers";
-/// The event that tells the page of it.
+/// The event that tells the page that the part has come.
 const CAME: &str = "HeadroomLaterCame";
-/// The event on which the start script fetches the program, unless it has.
+/// The event on which the part is fetched, unless it was. The start script tells it, too, at the first sign of somebody.
 const WANTED: &str = "HeadroomLaterWanted";
-/// How long a page that opens with changed keys waits for it, milliseconds; then it says that it waits.
+/// How long a page that opens with changed keys waits for the part, milliseconds; then it says that it waits.
 const PATIENCE_MS: u32 = 3000;
 /// How long a link waits whose model or accelerator may go by another name, milliseconds; then it is refused as one that is not listed.
 const PATIENCE_FOR_NAMES_MS: u32 = 8000;
 
-/// The program itself: offers its one function.
-pub fn answer_the_page() {
-    console_error_panic_hook::set_once();
-    let answer = Closure::<dyn Fn(String) -> Option<String>>::new(|question: String| later::answer(&question));
-    let _ = Reflect::set(&global(), &JsValue::from_str(OFFERED), &answer.into_js_value());
-    tell(CAME);
+/// The part in a program that has it inside.
+#[cfg(not(feature = "apart"))]
+mod access {
+    /// Has the part at once.
+    pub fn listen() {
+        crate::scenario::later::answered_by(crate::app::later::answer);
+    }
 }
 
-/// Asks the program; `None` while it is not there.
-pub fn ask(question: &str) -> Option<String> {
-    let offered = Reflect::get(&global(), &JsValue::from_str(OFFERED)).ok()?.dyn_into::<Function>().ok()?;
-    offered.call1(&JsValue::NULL, &JsValue::from_str(question)).ok()?.as_string()
+/// The part in a program that fetches it.
+#[cfg(feature = "apart")]
+mod access {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use gloo_events::EventListener;
+    use leptos::prelude::window;
+    use wasm_bindgen_futures::spawn_local;
+
+    use super::{CAME, WANTED, tell};
+    use crate::scenario::later::{Answerer, answered_by};
+
+    #[allow(clippy::unnecessary_wraps, reason = "the macro adds the failure of a fetch to the function that it marks")]
+    #[wasm_split_helpers::wasm_split(later, fallible)]
+    fn answerer() -> Result<Answerer, wasm_split_helpers::SplitLoaderError> {
+        Ok(crate::app::later::answer)
+    }
+
+    /// Fetches the part when somebody wants it. Where it does not come, the next one who wants it asks again.
+    pub fn listen() {
+        let asked = Rc::new(Cell::new(false));
+        let fetch = move |_: &_| {
+            if asked.replace(true) {
+                return;
+            }
+            let asked = Rc::clone(&asked);
+            spawn_local(async move {
+                match answerer().await {
+                    Ok(answer) => {
+                        answered_by(answer);
+                        tell(CAME);
+                    }
+                    Err(_) => asked.set(false),
+                }
+            });
+        };
+        EventListener::new(&window(), WANTED, fetch).forget();
+    }
 }
 
-/// Reads a link and hands on what it says: at once, or where the link needs the program, once that is there.
+pub use access::listen;
+
+/// Reads a link and hands on what it says: at once, or where the link needs the part, once that is there.
 pub fn read(link: &str, then: impl FnOnce(Decoded) + 'static) {
     let then = |decoded| browser_modules::once_there(decoded, then);
     let decoded = decode(link);
@@ -58,7 +90,7 @@ pub fn read(link: &str, then: impl FnOnce(Decoded) + 'static) {
     once_there(patience, move || then(decode(&link)));
 }
 
-/// Runs something once the program is there, or does not come in time.
+/// Runs something once the part is there, or does not come in time.
 fn once_there(patience: u32, action: impl FnOnce() + 'static) {
     let action = Rc::new(Cell::new(Some(action)));
     let run = move || {

@@ -1,4 +1,4 @@
-//! The page's side of the second program: fetches it when it is needed, asks it, and puts its answers in place.
+//! The page's side of its workers: starts each when it is needed, asks it, and puts its answers in place.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use super::answers::Standing;
 use super::browser::{focus, observe, on_rest, patch_inside, within};
 use super::markup::Html;
 use super::more::slot;
-use super::more::wire::{Program, READY, Reply, Request, What};
+use super::more::wire::{Instance, PROGRAM, READY, Reply, Request, What};
 use super::panels::unanswered;
 use super::state::State;
 use crate::scenario::codec::encode;
@@ -42,61 +42,60 @@ thread_local! {
 }
 
 /// Does something with one of the two workers.
-fn with<T>(program: Program, action: impl FnOnce(&mut More) -> T) -> T {
-    WORKERS.with_borrow_mut(|[more, plan]| {
-        action(match program {
-            Program::More => more,
-            Program::Plan => plan,
+fn with<T>(instance: Instance, action: impl FnOnce(&mut More) -> T) -> T {
+    WORKERS.with_borrow_mut(|[panels, searches]| {
+        action(match instance {
+            Instance::Panels => panels,
+            Instance::Searches => searches,
         })
     })
 }
 
 // ---- the worker ----
 
-/// Fetches the second program, unless it is there.
+/// Starts the worker of the panels, unless it runs.
 pub fn wake() {
     watch_long_texts();
-    begin(Program::More);
+    begin(Instance::Panels);
 }
 
-/// Whether the second program was fetched, or is being.
+/// True if the worker of the panels was started.
 pub fn is_awake() -> bool {
-    with(Program::More, |more| more.worker.is_some())
+    with(Instance::Panels, |more| more.worker.is_some())
 }
 
-/// Fetches a program, unless it is there.
-fn begin(program: Program) {
-    if with(program, |more| more.worker.is_some()) {
+/// Starts a worker, unless it runs.
+fn begin(instance: Instance) {
+    if with(instance, |more| more.worker.is_some()) {
         return;
     }
-    match start(program) {
-        Ok(worker) => with(program, |more| more.worker = Some(worker)),
-        Err(_) => fail(program),
+    match start(instance) {
+        Ok(worker) => with(instance, |more| more.worker = Some(worker)),
+        Err(_) => fail(instance),
     }
 }
 
-fn start(program: Program) -> Result<Worker, JsValue> {
-    let name = program.name();
-    let named = document().query_selector(&format!("meta[name={name}]"))?.and_then(|meta| meta.get_attribute("content"));
-    let worker = Worker::new(&named.unwrap_or_else(|| format!("./{name}.js")))?;
+fn start(instance: Instance) -> Result<Worker, JsValue> {
+    let named = document().query_selector(&format!("meta[name={PROGRAM}]"))?.and_then(|meta| meta.get_attribute("content"));
+    let worker = Worker::new(&named.unwrap_or_else(|| format!("./{PROGRAM}.js")))?;
     EventListener::new(&worker, "message", move |event| {
         let message = event.dyn_ref::<MessageEvent>().and_then(|event| event.data().as_string());
-        heard(program, &message.unwrap_or_default());
+        heard(instance, &message.unwrap_or_default());
     })
     .forget();
     let options = EventListenerOptions::enable_prevent_default();
     EventListener::new_with_options(&worker, "error", options, move |event| {
         // It is told in the panel; the page itself goes on.
         event.prevent_default();
-        fail(program);
+        fail(instance);
     })
     .forget();
     Ok(worker)
 }
 
-fn heard(program: Program, message: &str) {
+fn heard(instance: Instance, message: &str) {
     if message == READY {
-        with(program, |more| {
+        with(instance, |more| {
             more.listens = true;
             for (_, message) in std::mem::take(&mut more.waiting) {
                 more.send(&message);
@@ -104,8 +103,8 @@ fn heard(program: Program, message: &str) {
         });
         return;
     }
-    let Some(reply) = Reply::read(message) else { return fail(program) };
-    let asked = with(program, |more| {
+    let Some(reply) = Reply::read(message) else { return fail(instance) };
+    let asked = with(instance, |more| {
         // An answer to an earlier question of the same kind is dropped.
         let at = more.asked.iter().position(|(what, number, _)| *what == reply.what && *number == reply.number)?;
         Some(more.asked.swap_remove(at))
@@ -114,7 +113,7 @@ fn heard(program: Program, message: &str) {
     let streams = reply.more;
     done(Some(reply));
     if streams {
-        with(program, |more| {
+        with(instance, |more| {
             // Unless it was asked anew meanwhile.
             if more.asked.iter().all(|(other, ..)| *other != what) {
                 more.asked.push((what, number, done));
@@ -124,8 +123,8 @@ fn heard(program: Program, message: &str) {
 }
 
 /// Gives the worker up and tells everybody who waits for it; the next question starts another one.
-fn fail(program: Program) {
-    let more = with(program, |more| {
+fn fail(instance: Instance) {
+    let more = with(instance, |more| {
         let number = more.number;
         std::mem::replace(more, More { number, ..More::default() })
     });
@@ -148,7 +147,7 @@ impl More {
 /// Asks about the scenario that the page answers; an earlier question of that kind is forgotten. Called back with each answer that
 /// comes.
 pub fn ask(state: State, what: What, fragment: String, text: String, done: impl FnMut(Option<Reply>) + 'static) {
-    with(what.program(), |more| {
+    with(what.instance(), |more| {
         more.number = more.number.wrapping_add(1);
         let request =
             Request { number: more.number, what, unit: state.answers.with_untracked(|answers| answers.unit), fragment, text };
@@ -162,7 +161,7 @@ pub fn ask(state: State, what: What, fragment: String, text: String, done: impl 
         }
     });
     watch_long_texts();
-    begin(what.program());
+    begin(what.instance());
 }
 
 // ---- panels ----

@@ -11,52 +11,34 @@ use super::later;
 use super::more::answer;
 use super::more::plan::{Desk, Stairway};
 use super::more::questions::Questions;
-use super::more::wire::{Program, READY, Reply, Request, What};
+use super::more::wire::{Instance, READY, Reply, Request, What};
 use crate::scenario::later::answered_by;
 
 /// How often a running search tells how far it is, milliseconds.
 const TELL_MS: f64 = 200.0;
 
-/// Answers questions about panels and texts.
-pub fn answer_questions() {
-    listen(|scope| {
-        let answers = Answers::new(scope)?;
-        Some(move |request: &Request| answers.hear(request))
-    });
-}
-
-/// Searches over layouts.
-pub fn search_layouts() {
-    listen(|scope| {
-        let planner = Planner::new(scope)?;
-        Some(move |request: &Request| planner.hear(request))
-    });
-}
-
-/// All of it, in one program: the page where there is one, and in a worker whatever that is asked.
+/// The page where there is one, and in a worker its questions: the program of the page that is a single file.
 pub fn start_here() {
-    if !js_sys::global().is_instance_of::<DedicatedWorkerGlobalScope>() {
-        return super::page::start(later::answer);
+    if js_sys::global().is_instance_of::<DedicatedWorkerGlobalScope>() {
+        answer_questions();
+    } else {
+        super::page::start();
     }
-    listen(|scope| {
-        let (answers, planner) = (Answers::new(scope)?, Planner::new(scope)?);
-        Some(move |request: &Request| match request.what.program() {
-            Program::Plan => planner.hear(request),
-            Program::More => answers.hear(request),
-        })
-    });
 }
 
-/// Listens, and says so.
-fn listen<Hear: Fn(&Request) + 'static>(hear: impl FnOnce(&DedicatedWorkerGlobalScope) -> Option<Hear>) {
+/// Listens to the page's questions, and says so.
+pub fn answer_questions() {
     console_error_panic_hook::set_once();
     answered_by(later::answer);
     let Ok(scope) = js_sys::global().dyn_into::<DedicatedWorkerGlobalScope>() else { return };
-    let Some(hear) = hear(&scope) else { return };
+    let (Some(answers), Some(planner)) = (Answers::new(&scope), Planner::new(&scope)) else { return };
     let listener = EventListener::new(&scope, "message", move |event| {
         let message = event.dyn_ref::<MessageEvent>().and_then(|event| event.data().as_string()).unwrap_or_default();
         if let Some(request) = Request::read(&message) {
-            hear(&request);
+            match request.what.instance() {
+                Instance::Panels => answers.hear(&request),
+                Instance::Searches => planner.hear(&request),
+            }
         }
     });
     listener.forget();

@@ -81,8 +81,6 @@ mod teaching;
 mod typing;
 
 #[cfg(target_arch = "wasm32")]
-pub use browser_later::answer_the_page;
+pub use browser_worker::{answer_questions, start_here};
 #[cfg(target_arch = "wasm32")]
-pub use browser_worker::{answer_questions, search_layouts, start_here};
-#[cfg(target_arch = "wasm32")]
-pub use page::{App, start_page};
+pub use page::{App, start};

@@ -16,11 +16,10 @@ use super::ui::Ui;
 use super::{actions, browser, limits, planning, reading, stairs, teaching, typing};
 use super::{browser_later, browser_modules, browser_why};
 use crate::scenario::codec::{Decoded, is_of_lesson};
-use crate::scenario::later::{Answerer, answered_by};
 
 /// Starts the page in the element `app`.
-pub fn start(later: Answerer) {
-    answered_by(later);
+pub fn start() {
+    browser_later::listen();
     browser::install_panic_hook();
     if let Some(theme) = browser::saved_theme() {
         browser::set_theme(&theme);
@@ -32,11 +31,6 @@ pub fn start(later: Answerer) {
 fn mount(decoded: Decoded) {
     let Some(root) = browser::root() else { return };
     leptos::mount::mount_to(root, || view! { <App decoded /> }).forget();
-}
-
-/// Starts the page that fetches its program for later when that is needed.
-pub fn start_page() {
-    start(browser_later::ask);
 }
 
 /// The page: its state, what happens on events, and its parts. They stand in the HTML, so that the component itself adds nothing.

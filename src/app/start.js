@@ -3,6 +3,7 @@
 const BINDINGS = "./bindings.js";
 const PROGRAM = "./program.packed";
 const UNPACK = "./unpack.js";
+const LATER = "./later.wasm";
 const PICTURES = "./pictures.js";
 const EMBED = "./embed.js";
 const OFFLINE = "./offline.js";
@@ -43,23 +44,19 @@ const fetchStyle = () => {
   named.replaceWith(sheet);
 };
 
-/** The program for what the page needs at once, but not at first. It tells the page itself that it has come. */
-const fetchProgram = () => {
-  const named = document.querySelector("meta[name=headroom-later]");
-  if (!named) return;
-  const script = document.createElement("script");
-  script.src = named.content;
-  script.onload = () => script.remove();
-  // Asked for once more on the next occasion.
-  script.onerror = () => script.replaceWith(named);
-  named.replaceWith(script);
+/** Whether the program runs, and whether somebody wanted its later part before. */
+let [runs, wanted] = [false, false];
+
+/** The part of the program that the page needs at once, but not at first: the program fetches it. */
+const fetchPart = () => {
+  wanted = true;
+  if (runs) dispatchEvent(new Event("HeadroomLaterWanted"));
 };
-addEventListener("HeadroomLaterWanted", fetchProgram);
 
 /** What nobody needs who only looks. */
 const fetchLater = () => {
   fetchStyle();
-  fetchProgram();
+  fetchPart();
 };
 
 for (const sign of ["pointermove", "pointerdown", "touchstart", "keydown", "focusin", "wheel", "scroll", "hashchange"]) {
@@ -117,16 +114,18 @@ if (!opened) {
   ]);
 }
 const program = unpacked(PROGRAM);
-// A link that changes keys of a config.json, whose names are long, or that names a model by its repository is read with the other
-// program's help.
-if (/[&.]([a-z0-9-]{7,}=|(m|gpu)=[a-z0-9.-]*[^a-z0-9.&-])/.test(location.hash)) fetchProgram();
+// A link that changes keys of a config.json, whose names are long, or that names a model by its repository is read with the later part's
+// help. The browser keeps it until the program asks.
+if (/[&.]([a-z0-9-]{7,}=|(m|gpu)=[a-z0-9.-]*[^a-z0-9.&-])/.test(location.hash)) fetch(LATER).catch(() => {});
 const { default: init } = await import(BINDINGS);
 await init({ module_or_path: program });
+runs = true;
+if (wanted) fetchPart();
 // A link may open a lesson or a panel; the program itself comes before its rules.
 if (opened) fetchStyle();
 dispatchEvent(new CustomEvent("HeadroomStarted"));
 // Who opens a link may print it at once, with its code; a first visit is left alone for a while.
-if (opened) fetchProgram();
+if (opened) fetchPart();
 setTimeout(fetchLater, 4000);
 // The page is kept for visits without a network, once it is at rest: sw.js waits for that.
 if (navigator.serviceWorker && !embedded) setTimeout(() => import(OFFLINE).catch(() => {}), 1000);

@@ -1,4 +1,4 @@
-//! All three programs in one, for the page that is a single file: the page where there is a page, and in a worker what that is asked.
+//! Both programs in one, for the page that is a single file: the page where there is a page, and in a worker what that is asked.
 
 fn main() {
     #[cfg(target_arch = "wasm32")]

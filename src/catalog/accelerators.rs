@@ -16,7 +16,8 @@ pub enum MemoryBasis {
     AssumedGibibytes,
     /// The share of a Mac's memory that macOS lets the GPU use by default, as programs log it on Macs with that much memory.
     MacosShare,
-    /// That share by the rule that all logs follow, for a size of which none was found: two thirds below 36 GB, three quarters from there.
+    /// The default share of a Mac's memory by the rule that all logs follow, for a size of which no
+    /// log was found: two thirds below 36 GB, three quarters from there.
     MacosShareByRule,
 }
 
@@ -33,7 +34,7 @@ impl MemoryBasis {
         }
     }
 
-    /// Whether the amount is an assumption rather than something that was read.
+    /// True if the amount is an assumption rather than a figure that was read somewhere.
     pub const fn is_assumed(self) -> bool {
         matches!(self, Self::AssumedGibibytes | Self::MacosShareByRule)
     }
@@ -46,17 +47,17 @@ pub struct AcceleratorRow {
     pub id: &'static str,
     /// Name shown to people.
     pub name: &'static str,
-    /// Who makes it.
+    /// The company that makes it.
     pub vendor: &'static str,
     /// Rows that are listed together, such as `GeForce RTX 30`.
     pub series: &'static str,
-    /// Memory, rates and node size. The price is 0: prices change too often to be listed.
+    /// Memory, rates and node size. The price is 0, because prices change too often to be listed.
     pub accelerator: Accelerator,
     /// The memory it is sold with, in the vendor's "GB".
     pub marketed_gb: u64,
     /// How the usable memory is known.
     pub memory_basis: MemoryBasis,
-    /// Whether the row was checked against a source; see `unverified_fields` for the exceptions.
+    /// True if the row was checked against a source; see `unverified_fields` for the exceptions.
     pub verified: bool,
     /// Fields without a checked source: `memory`, `memory_bandwidth`, `peak`, `peak.bf16`, `accelerators_per_node`, `tdp_watts`.
     pub unverified_fields: &'static [&'static str],
@@ -67,7 +68,8 @@ pub struct AcceleratorRow {
 #[allow(clippy::unreadable_literal, reason = "written by the build script")]
 static ACCELERATORS: &[AcceleratorRow] = include!(concat!(env!("OUT_DIR"), "/accelerators.rs"));
 
-/// Other names that find a row. A table of its own, because the page shows rows before anybody types.
+/// Other names that find a row. They are in a table of their own, because the page shows rows
+/// before anybody types.
 static ALIASES: super::Aliases = include!(concat!(env!("OUT_DIR"), "/accelerator_aliases.rs"));
 
 impl AcceleratorRow {

@@ -1,9 +1,11 @@
 //! Known models and accelerators: data files with a source for every row.
 //!
-//! Rows are starting points. A scenario copies one and changes any field; nothing here limits what can be typed by hand.
-//! The build script writes the two data files as tables, values and provenance apart; a row that cannot be read stops the build. A
-//! model's shape is the file `configs/<id>.json`, read as a pasted one is, so that it is described once; the few models without such a
-//! file have their shape in their row. Families stand together, those that people look for first, examples of documents last.
+//! Rows are starting points. A scenario copies one and changes any field; nothing here limits the
+//! values that can be typed by hand. The build script writes the two data files as tables, values
+//! and provenance apart; a row that cannot be read stops the build. A model's shape is the file
+//! `configs/<id>.json`, read like a pasted one, so that it is described once; the few models
+//! without such a file have their shape in their row. Models of a family stand together; families
+//! that people look for most come first, examples of documents last.
 
 mod accelerators;
 mod models;
@@ -27,7 +29,8 @@ fn aliases_of(rows: Aliases, id: &str) -> &'static [&'static str] {
     rows.iter().find(|(row, _)| *row == id).map_or(&[], |(_, aliases)| aliases)
 }
 
-/// The id of the row that goes by that name: its id or another of its names; case and surrounding blanks do not count.
+/// The id of the row with that name, which is its id or another of its names; case and surrounding
+/// blanks do not count.
 fn id_of(rows: Aliases, wanted: &str) -> Option<&'static str> {
     let is_wanted = |name: &str| name.eq_ignore_ascii_case(wanted.trim());
     rows.iter().find(|(id, aliases)| is_wanted(id) || aliases.iter().any(|alias| is_wanted(alias))).map(|(id, _)| *id)

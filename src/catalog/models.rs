@@ -20,29 +20,32 @@ pub struct ModelRow {
     pub family: &'static str,
     /// The architecture.
     pub config: ModelConfig,
-    /// The format in which its weights are published, where its file states one: it is served in it unless somebody says otherwise.
+    /// The format in which its weights are published, where its file states one; the model is
+    /// served in this format unless another is chosen.
     pub weights: Option<WeightFormat>,
-    /// Whether a family reads its file: its keys are listed beside the rows.
+    /// True if a family reads the row's file; its keys are then listed beside the rows.
     pub has_keys: bool,
     /// The exact count of parameters that was published, if any.
     pub published_parameters: Option<u64>,
-    /// Whether the row was checked against a source that was read.
+    /// True if the row was checked against a source that was read.
     pub verified: bool,
 }
 
 #[allow(clippy::unreadable_literal, reason = "written by the build script")]
 static MODELS: &[ModelRow] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
 
-/// The keys of rows with a file that a family reads. A table of its own, because the page shows rows before it reads any key.
+/// The keys of rows with a file that a family reads. They are in a table of their own, because the
+/// page shows rows before it reads any key.
 static KEYS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/keys.rs"));
 
-/// The keys that a row's file states, by their names and behind the file's kind: `llama hidden_size=4096`.
+/// The keys that a row's file states, by their names, behind the kind of the file:
+/// `llama hidden_size=4096`.
 pub(crate) fn keys_of(id: &str) -> Option<&'static str> {
     KEYS.iter().find(|(row, _)| *row == id).map(|(_, keys)| *keys)
 }
 
-/// Other names that find a row, such as the Hugging Face repository. A table of its own, because the page shows rows before anybody
-/// types.
+/// Other names that find a row, such as the Hugging Face repository. They are in a table of their
+/// own, because the page shows rows before anybody types.
 static ALIASES: super::Aliases = include!(concat!(env!("OUT_DIR"), "/model_aliases.rs"));
 
 impl ModelRow {

@@ -1,33 +1,35 @@
-//! Where the rows come from; read only by who shows it, so that the page's program goes without.
+//! The sources of the rows. Only code that shows them reads this table, so that the page's program
+//! does not carry it.
 
 use super::{AcceleratorRow, ModelRow};
 
-/// Where a row comes from.
+/// The source of a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provenance {
-    /// Where the values come from, as a sentence.
+    /// The source of the values, as a sentence.
     pub source: &'static str,
-    /// What else to know; may be empty.
+    /// A further remark; may be empty.
     pub note: &'static str,
 }
 
 static PROVENANCE: &[(&str, Provenance)] = include!(concat!(env!("OUT_DIR"), "/provenance.rs"));
 
-/// The provenance of the row with that id; empty where there is none, which a test of the catalog rules out.
+/// The provenance of the row with that id; empty where there is none, which a test of the catalog
+/// rules out.
 fn of(id: &str) -> &'static Provenance {
     static NONE: Provenance = Provenance { source: "", note: "" };
     PROVENANCE.iter().find(|(row, _)| *row == id).map_or(&NONE, |(_, provenance)| provenance)
 }
 
 impl ModelRow {
-    /// Where shape and count come from.
+    /// The source of the model's shape and count.
     pub fn provenance(&self) -> &'static Provenance {
         of(self.id)
     }
 }
 
 impl AcceleratorRow {
-    /// Where the values come from.
+    /// The source of the accelerator's values.
     pub fn provenance(&self) -> &'static Provenance {
         of(self.id)
     }

@@ -1,4 +1,5 @@
-//! Finding a row by what people type: every word must be found, in any order, joined or apart, in any case.
+//! Finds a row by the words that people type: every word must be found, in any order, joined or
+//! apart, in any case.
 //!
 //! A word is found as a word of the row, as the number in one (`27` in `27B`), as the beginning of one, or as several words written as
 //! one (`rtx3060`). The closer the match and the fewer other words the row's name has, the earlier the row; rows that match alike keep
@@ -19,25 +20,27 @@ pub struct Finder {
 #[derive(Debug)]
 struct Prepared {
     name: Vec<String>,
-    /// Words that find the row as well: its id and other names, each by itself, and what it is listed under.
+    /// Further words that find the row: its id and other names, each by itself, and the group in
+    /// which it is listed.
     others: Vec<Vec<String>>,
-    /// The name and each other name as one word: who types one of them means this row.
+    /// The name and each other name as one word: typing one of them in full finds this row first.
     whole: Vec<String>,
 }
 
-/// Words that people add to a name and that tell no two rows apart; a row without them is found all the same.
+/// Words that people add to a name and that tell no two rows apart; a row is found even without
+/// them.
 const FILLERS: [&str; 14] =
     ["instruct", "chat", "it", "hf", "model", "llm", "gguf", "gpu", "gpus", "card", "graphics", "memory", "ram", "vram"];
 
 /// Units behind a number of parameters or an amount of memory.
 const UNITS: [&str; 3] = ["b", "m", "gb"];
 
-/// How well a word was found; less is better.
+/// Costs of the ways in which a word is found; less is better.
 const EXACT: u32 = 0;
 const NUMBER: u32 = 2;
 const BEGINNING: u32 = 6;
 const INSIDE: u32 = 9;
-/// Added where a word was found beside the name.
+/// Added where a word was found outside the name, such as in another name of the row.
 const BESIDE: u32 = 2;
 
 impl Finder {
@@ -82,7 +85,8 @@ impl Finder {
         found.into_iter().map(|(_, at)| at).collect()
     }
 
-    /// The positions of the `count` rows whose words are nearest to what was typed, letter by letter.
+    /// The positions of the `count` rows whose words are nearest to the typed text, letter by
+    /// letter.
     pub fn nearest(&self, typed: &str, count: usize) -> Vec<usize> {
         let typed = words(typed);
         let mut all: Vec<_> =
@@ -98,12 +102,13 @@ impl Prepared {
         Self { name: words(name), others: aliases.iter().chain(beside).map(|text| words(text)).collect(), whole }
     }
 
-    /// How far the row is from what was typed, and how much its name says that was not typed; nothing where a word is not found.
+    /// The distance of the row from the typed words, and the number of words of its name that were
+    /// not typed; `None` where a word is not found.
     fn rank(&self, typed: &[String]) -> Option<(u32, usize)> {
         if self.whole.contains(&typed.concat()) {
             return Some((0, self.untyped(typed)));
         }
-        // Not typed in whole: after every row that was.
+        // Rows whose name was not typed in full come after those whose name was.
         let mut rank = 1;
         for word in typed {
             let beside = self.others.iter().filter_map(|words| found(word, words)).min().map(|far| far + BESIDE);
@@ -116,7 +121,8 @@ impl Prepared {
         Some((rank, self.untyped(typed)))
     }
 
-    /// How many words of the name were not typed, sizes aside: the base model stands before its variants.
+    /// The number of words of the name that were not typed, sizes aside: it puts the base model
+    /// before its variants.
     fn untyped(&self, typed: &[String]) -> usize {
         let is_typed =
             |word: &String| typed.iter().any(|typed| typed.contains(word.as_str()) || word.starts_with(typed.as_str()));
@@ -133,8 +139,8 @@ impl Prepared {
     }
 }
 
-/// The words of a text in lower case: letters and digits, with the dots inside numbers, apart where three or more letters meet a digit. A
-/// unit belongs to the number before it.
+/// The words of a text in lower case: letters and digits, with the dots inside numbers; three or
+/// more letters are cut from the digits beside them. A unit belongs to the number before it.
 fn words(text: &str) -> Vec<String> {
     let text = text.to_ascii_lowercase().replace("gib", "gb");
     let mut words: Vec<String> = Vec::new();
@@ -177,12 +183,12 @@ fn apart(piece: &str) -> Vec<String> {
     apart
 }
 
-/// How far a typed word is from the words of a text; nothing where it is not found.
+/// The distance of a typed word from the words of a text; `None` where it is not found.
 fn found(typed: &str, words: &[String]) -> Option<u32> {
     (0..words.len()).filter_map(|at| from_word(typed, words.get(at..).unwrap_or_default())).min()
 }
 
-/// How far a typed word is from the words that begin with the first of these.
+/// The distance of a typed word from the words that begin with the first of these.
 fn from_word(typed: &str, words: &[String]) -> Option<u32> {
     let first = words.first()?;
     let inner = first.find(|letter: char| letter.is_ascii_digit()).filter(|at| *at > 0).and_then(|at| first.get(at..));
@@ -190,7 +196,8 @@ fn from_word(typed: &str, words: &[String]) -> Option<u32> {
     spelt(typed, words, str::to_owned).or_else(|| spelt(typed, words, |word| word.replace('.', ""))).or(inside)
 }
 
-/// Whether the words, written one after the other, begin with what was typed, and how its end meets theirs.
+/// The distance of the typed text if the words, written one after the other, begin with it; it
+/// depends on how the typed text ends in them.
 fn spelt(typed: &str, words: &[String], write: impl Fn(&str) -> String) -> Option<u32> {
     let mut rest = typed;
     for word in words {
@@ -210,7 +217,7 @@ fn spelt(typed: &str, words: &[String], write: impl Fn(&str) -> String) -> Optio
     None
 }
 
-/// Whether a word is a size: a number and a unit.
+/// True if a word is a size: a number and a unit.
 fn is_size(word: &str) -> bool {
     UNITS.iter().filter_map(|unit| word.strip_suffix(unit)).any(|number| !number.is_empty() && is_number(number))
 }

@@ -1,15 +1,18 @@
-//! How fast accelerators and links are beyond their datasheets: one row per accelerator, each figure with its source.
+//! Speeds of accelerators and links beyond their datasheets: one row per accelerator, each figure
+//! with its source.
 //!
-//! - `matmul_*`: what large products keep up for minutes, which is less than the best of many shapes ("maximum achievable matmul",
-//!   stas00/ml-engineering, `compute/accelerator/README.md`: 271 on A100, 795 on H100, 1,745 on B200).
-//!   A100: SimuMax's table of products on A100 PCIe (`configs/system/a100_pcie.json`) has 0.75 of the peak on large shapes, 0.925 of
-//!   that card's best; the same share of the SXM card's best.
-//!   H100 and H200: 720 of 989, in 8 bit 1,280 of 1,979 (SemiAnalysis 2024, MI300X vs H100 vs H200, training shapes; 0.925 of the best
-//!   of many shapes, 794.5 and 1,402.6, would be 735 and 1,297); MI300X 620.
-//!   B200: SimuMax's table (`configs/system/b200_bf16_ceperm.json`): 0.49 of the peak on large shapes, where the board's power limits
-//!   the clock. B300, GB200 and GB300 have the same chip with 1.1, 1.2 and 1.4 times the power: scaled by it. In 8 bit twice, in 4 bit
-//!   four times as much, as energy per operation halves with the width: an assumption.
-//!   Others: the best of many shapes times 0.925.
+//! - `matmul_*`: the rate that large products sustain for minutes, which is less than the best of
+//!   many shapes ("maximum achievable matmul", stas00/ml-engineering,
+//!   `compute/accelerator/README.md`: 271 on A100, 795 on H100, 1,745 on B200). A100: SimuMax's
+//!   table of products on A100 PCIe (`configs/system/a100_pcie.json`) has 0.75 of the peak on large
+//!   shapes, 0.925 of that card's best; the same share of the SXM card's best. H100 and H200: 720
+//!   of 989, in 8 bit 1,280 of 1,979 (SemiAnalysis 2024, MI300X vs H100 vs H200, training shapes;
+//!   0.925 of the best of many shapes, 794.5 and 1,402.6, would be 735 and 1,297); MI300X 620.
+//!   B200: SimuMax's table (`configs/system/b200_bf16_ceperm.json`): 0.49 of the peak on large
+//!   shapes, where the board's power limits the clock. B300, GB200 and GB300 have the same chip
+//!   with 1.1, 1.2 and 1.4 times the power: their figures are scaled by the power. In 8 bit the
+//!   rate is twice, in 4 bit four times as high, as energy per operation halves with the width: an
+//!   assumption. Others: the best of many shapes times 0.925.
 //! - `memory_share`: BabelStream 5.0 on H100 NVL: 0.78, 0.76, 0.83 and 0.84 of 3.94 TB/s for copy, scale, add and triad: 0.8, for others
 //!   too: an assumption there. B200: 0.75 (CUDA's bandwidthTest copies over
 //!   6,000 GB/s, newmind.ai/journal/18; the 0.67 of SimuMax's table is its default for every system).
@@ -18,12 +21,15 @@
 //!   backward; the same on H100 in Shah et al. 2024, figure 5: 335 forward, and 322 backward without a mask). FlashAttention 3 (figures
 //!   5 and 6: H100 causal 616 forward; backward 561 without a mask, times 0.95 as forward's 616 against 648). B200: cuDNN 0.58 to 0.6
 //!   forward and 0.44 to 0.48 backward at 32k tokens (SimuMax's table, halved for the mask).
-//! - `link_share`: what NCCL counts on: 20.6 of 25 GB/s for each NVLink of H100 (`src/graph/topo.h`; 370 of 450 GB/s, its maintainers in
-//!   github.com/NVIDIA/nccl-tests/issues/212), 20 of 25 on V100, at most 235 of 300 GB/s on A100 (`src/graph/tuning.cc` of 2.10). B200:
-//!   0.67 (SimuMax's table of gathers and reductions). Others: an assumption.
+//! - `link_share`: the rate that NCCL counts on: 20.6 of 25 GB/s for each NVLink of H100
+//!   (`src/graph/topo.h`; 370 of 450 GB/s, its maintainers in
+//!   github.com/NVIDIA/nccl-tests/issues/212), 20 of 25 on V100, at most 235 of 300 GB/s on A100
+//!   (`src/graph/tuning.cc` of 2.10). B200: 0.67 (SimuMax's table of gathers and reductions).
+//!   Others: an assumption.
 //! - `scale_up_bandwidth`: NVLink or its like, one direction, from the vendors' datasheets.
-//! - `network_bandwidth`: one adapter per accelerator, as the vendor's own systems have it: HDR or 200 Gb/s with A100, NDR (400 Gb/s)
-//!   with H100, B200 and GB200, 800 Gb/s with B300 and GB300, 100 Gb/s with V100. An assumption about the user's cluster, adjustable.
+//! - `network_bandwidth`: one adapter per accelerator, as in the vendor's own systems: HDR or 200
+//!   Gb/s with A100, NDR (400 Gb/s) with H100, B200 and GB200, 800 Gb/s with B300 and GB300, 100
+//!   Gb/s with V100. An assumption about the user's cluster, adjustable.
 
 use crate::config::Speed;
 use crate::hardware::kernels::{
@@ -93,7 +99,7 @@ const B200: Speed = Speed {
     ..Speed::GENERIC
 };
 
-/// Seven links of 64 GB/s.
+/// Seven links of 64 GB/s each.
 const MI300X: Speed = Speed {
     matmul_16bit: Some(620.0),
     multiprocessors: 304,
@@ -118,7 +124,7 @@ const GAUDI3: Speed = Speed {
     ..Speed::GENERIC
 };
 
-/// B200's chip with so many times its power.
+/// B200's chip with `times` its power.
 const fn powered(times: f64) -> Speed {
     Speed { matmul_16bit: Some(1100.0 * times), matmul_8bit: Some(2200.0 * times), matmul_4bit: Some(4400.0 * times), ..B200 }
 }
@@ -170,11 +176,13 @@ fn by_datasheet(id: &str) -> Speed {
     Speed { multiprocessors: known.map_or(Speed::GENERIC.multiprocessors, |(count, _)| *count), ..Speed::GENERIC }
 }
 
-/// What is known of the accelerator with that id; [`Speed::GENERIC`] where nothing is.
+/// The measured speeds of the accelerator with that id; [`Speed::GENERIC`] with its multiprocessors
+/// where there are none.
 pub fn speed(id: &str) -> Speed {
     let found = SPEEDS.iter().find(|(ids, _)| ids.contains(&id)).map(|(_, speed)| *speed);
     let tdp_watts = super::accelerator(id).and_then(|row| row.tdp_watts);
-    // 142 TFLOP/s on an RTX 3090 against 71 (NVIDIA's whitepaper of GA102), 330 against 165 on an RTX 4090 (of AD102).
+    // Sources: 142 TFLOP/s on an RTX 3090 against 71 (NVIDIA's whitepaper of GA102), 330 against
+    // 165 on an RTX 4090 (that of AD102).
     let summed_in_16_bits =
         if ["rtx20", "rtx30", "rtx40", "rtx50"].iter().any(|start| id.starts_with(start) && !id.ends_with("ada")) {
             2.0

@@ -62,7 +62,8 @@ impl BarRow {
 
 /// Draws the bars for a column of that many CSS pixels (kept within 240–1600). The picture is as high as its bars need.
 ///
-/// All rows share one scale from zero to the largest total or capacity, so lengths can be compared.
+/// All rows share one scale, from zero to the largest total or capacity, so that lengths can be
+/// compared.
 pub fn bar(view: &BarView, width: u16) -> String {
     let width = f64::from(width.clamp(240, 1600)) * K;
     let id = svg::safe_id(view.id);
@@ -88,7 +89,7 @@ pub fn bar(view: &BarView, width: u16) -> String {
     out
 }
 
-/// Where one row is drawn.
+/// The place at which one row is drawn.
 struct Canvas<'a> {
     id: &'a str,
     width: f64,
@@ -145,7 +146,8 @@ impl Canvas<'_> {
         self.fitting(words, &class, (from, to), &[name, &segment.value_text]);
     }
 
-    /// The scenario's name on the left, the capacity's words at its line, the missing amount on the right, as far as they fit.
+    /// The scenario's name on the left, the capacity's words at its line, the missing amount on the
+    /// right, as far as there is room.
     fn heading(&self, row: &BarRow, (capacity, end): (f64, f64), words: &mut String) {
         let y = self.top - 9.0 * K;
         let mut free_from = 0.0;
@@ -193,7 +195,7 @@ impl Canvas<'_> {
         );
     }
 
-    /// As many lines as are wide enough, one under the other, in the middle of the bar.
+    /// The lines up to the first that is too wide, one under the other, in the middle of the bar.
     fn fitting(&self, out: &mut String, class: &str, (from, to): (f64, f64), lines: &[&str]) {
         let fitting: Vec<&&str> =
             lines.iter().filter(|line| !line.is_empty()).take_while(|line| text_width(line) + 10.0 * K <= to - from).collect();
@@ -204,7 +206,7 @@ impl Canvas<'_> {
     }
 }
 
-/// As much of a text as has room in that width.
+/// The beginning of a text that has room in that width.
 fn shortened(words: &str, width: f64) -> String {
     if text_width(words) <= width {
         return words.to_owned();

@@ -30,12 +30,12 @@ pub struct PlotArea {
     pub height: f64,
 }
 
-/// A drawn curve and how to find one's way on it.
+/// A drawn curve, and how values and places on it belong together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
     /// The markup: one `svg` element, hidden from assistive technology (the page names its figure).
     pub svg: String,
-    /// Where the plot lies in the picture.
+    /// The place of the plot in the picture.
     pub plot: PlotArea,
     scale: XScale,
     domain: (f64, f64),
@@ -70,7 +70,7 @@ fn upward(plot: &PlotArea, y_max: f64, amount: f64) -> f64 {
     plot.bottom - (plot.bottom - plot.top) * (clean(amount) / y_max).clamp(0.0, 1.0)
 }
 
-/// Everything decided before drawing.
+/// The decisions that are made before drawing.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) outline: Outline,
@@ -160,7 +160,7 @@ impl Plan {
         self.now.and_then(|u| Some((u, self.outline.total_at(u)?.min(self.y_max))))
     }
 
-    /// Where the current point's dot is.
+    /// The place of the current point's dot.
     pub(super) fn now_px(&self) -> Option<(f64, f64)> {
         self.now().map(|(u, total)| (self.u_to_px(u), self.y_to_px(total)))
     }
@@ -303,7 +303,7 @@ fn shapes<'a>(plan: &Plan, view: &CurveView) -> Vec<Shape<'a>> {
     shapes.0
 }
 
-/// Plotters' own markup, colours still standing for paints.
+/// Plotters' own markup, in which colours still stand for paints.
 pub(super) fn draw(plan: &Plan, view: &CurveView, frame: Frame) -> Result<String, Box<dyn Error>> {
     let mut raw = String::with_capacity(24 * 1024);
     let size = (u32::from(frame.width) * 4, u32::from(frame.height) * 4);
@@ -312,7 +312,7 @@ pub(super) fn draw(plan: &Plan, view: &CurveView, frame: Frame) -> Result<String
         let [top, bottom, left, right] = [plan.margins.top, plan.margins.bottom, plan.margins.left, plan.margins.right]
             .map(|side| i32::try_from(side).unwrap_or(0));
         let area = root.margin(top, bottom, left, right);
-        // The last pixel of a range is still inside, and upwards is more.
+        // The last pixel of a range is still inside, and y grows upwards.
         let (x, y) = area.get_pixel_range();
         let pixels = (x.start..x.end - 1, y.end - 1..y.start);
         let (low, high) = plan.outline.domain;

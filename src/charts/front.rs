@@ -1,4 +1,5 @@
-//! A front: what is best by three measures at once, two of them the axes and the third the size of the marks.
+//! A front: the points that are best by three measures at once. Two measures are the axes, the
+//! third is the size of the marks.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -14,34 +15,34 @@ use super::{Frame, view::clean_share};
 /// One point. It is a link, so that it can be reached and opened without a pointer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrontPoint {
-    /// Along the axis below, above zero.
+    /// The value on the horizontal axis, above zero.
     pub x: f64,
-    /// Along the axis at the left, above zero.
+    /// The value on the vertical axis, above zero.
     pub y: f64,
     /// The third measure as a share of its largest value, 0 to 1.
     pub size: f64,
     /// Position in the view's list of series.
     pub series: usize,
-    /// What the point is, in words, for its name and its tooltip.
+    /// A description of the point in words, for its name and its tooltip.
     pub name: String,
-    /// Where the link leads.
+    /// The address of the link.
     pub href: String,
-    /// What the page does on a click, as its `data-do` has it.
+    /// The value of the link's `data-do`, which tells the page what to do on a click.
     pub action: String,
 }
 
 /// A chart of such points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrontView {
-    /// What the chart is, in words.
+    /// The name of the chart in words.
     pub name: String,
-    /// Below the axis.
+    /// The words below the axis.
     pub x_label: String,
-    /// Above the axis.
+    /// The words above the axis.
     pub y_label: String,
     /// Names of the series; written as a legend where there are several.
     pub series: Vec<String>,
-    /// By rising x within a series.
+    /// The points, by rising x within a series.
     pub points: Vec<FrontPoint>,
 }
 
@@ -49,10 +50,10 @@ pub struct FrontView {
 const TOP: f64 = 26.0 * K;
 const RIGHT: f64 = 18.0 * K;
 const BOTTOM: f64 = 42.0 * K;
-/// Distance that marks keep, so that each can be hit: 26 px.
+/// The distance that marks keep, so that each can be hit: 26 px.
 const APART: f64 = 26.0 * K;
 
-/// Where things lie: both axes by doublings.
+/// The places of the plot and its axes; both axes are by doublings.
 struct Plan {
     width: f64,
     height: f64,
@@ -80,13 +81,14 @@ impl Plan {
         self.height - BOTTOM - (self.height - BOTTOM - TOP) * (v - self.y.0) / (self.y.1 - self.y.0)
     }
 
-    /// Where a point lies.
+    /// The place of a point.
     fn place(&self, point: &FrontPoint) -> Option<(f64, f64)> {
         Some((self.px(XScale::Log2.unroll(point.x)?), self.py(XScale::Log2.unroll(point.y)?)))
     }
 }
 
-/// From the lowest to the highest position, with room for the marks at both ends.
+/// The range of an axis: from the lowest to the highest position, with room for the marks at both
+/// ends.
 fn domain(all: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let ends = all.fold(None, |ends: Option<(f64, f64)>, u| Some(ends.map_or((u, u), |(low, high)| (low.min(u), high.max(u)))));
     let (low, high) = ends?;
@@ -94,7 +96,8 @@ fn domain(all: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     Some((low - room, high + room))
 }
 
-/// 1, 2 and 5 times powers of ten between two positions: all, or the ones of them where those are many.
+/// 1, 2 and 5 times powers of ten between two positions: all of them, or only the powers of ten
+/// where those are many.
 fn ticks((low, high): (f64, f64)) -> Vec<(f64, String)> {
     let (from, to) = (XScale::Log2.roll(low), XScale::Log2.roll(high));
     let within = |steps: &[f64]| -> Vec<(f64, String)> {
@@ -107,13 +110,14 @@ fn ticks((low, high): (f64, f64)) -> Vec<(f64, String)> {
     if all.len() > 9 { within(&[1.0]) } else { all }
 }
 
-/// A tick's number: no more decimals than it needs.
+/// The number at a tick, with no more decimals than it needs.
 fn written(value: f64) -> String {
     let decimals = (0..9_usize).find(|places| value * 10_f64.powi(i32::try_from(*places).unwrap_or(0)) >= 0.999).unwrap_or(9);
     short(value, decimals)
 }
 
-/// Which points are drawn: the first and the last of all, then every one that keeps its distance.
+/// The points that are drawn: the first and the last of all, then every one that keeps its
+/// distance.
 fn drawn<'a>(view: &'a FrontView, plan: &Plan) -> Vec<(&'a FrontPoint, (f64, f64))> {
     let placed: Vec<_> = view.points.iter().filter_map(|point| Some((point, plan.place(point)?))).collect();
     let ends = placed.first().into_iter().chain(placed.last());
@@ -128,8 +132,8 @@ fn drawn<'a>(view: &'a FrontView, plan: &Plan) -> Vec<(&'a FrontPoint, (f64, f64
     all
 }
 
-/// Draws a front: grid, a line through each series, and a link for every point that has room; the others stand in the page's table.
-/// Empty for a view without points.
+/// Draws a front: grid, a line through each series, and a link for every point that has room; the
+/// other points are in the page's table only. Empty for a view without points.
 pub fn front(view: &FrontView, frame: Frame) -> String {
     let Some(plan) = Plan::of(view, frame) else { return String::new() };
     let raw = lines(view, &plan).unwrap_or_default();
@@ -175,7 +179,7 @@ fn lines(view: &FrontView, plan: &Plan) -> Result<String, Box<dyn Error>> {
     Ok(raw)
 }
 
-/// Ticks, what the axes are, and the legend.
+/// Ticks, the words of the axes, and the legend.
 fn axes(out: &mut String, view: &FrontView, plan: &Plan) {
     let bottom = plan.height - BOTTOM;
     for (v, words) in &plan.y_ticks {
@@ -196,7 +200,7 @@ fn axes(out: &mut String, view: &FrontView, plan: &Plan) {
 
 /// The class with the colour of a series.
 fn paint(series: usize) -> &'static str {
-    // Weights, activations and optimizer states first: the kinds' colours that are furthest apart.
+    // Weights, activations and optimizer states come first: their colours are furthest apart.
     const ORDER: [usize; 6] = [0, 3, 2, 1, 4, 5];
     ORDER.get(series % ORDER.len()).and_then(|kind| KIND_SLUGS.get(*kind)).copied().unwrap_or("parameter")
 }
@@ -236,7 +240,7 @@ pub fn front_mark(series: usize) -> String {
     let point = FrontPoint { x: 1.0, y: 1.0, size: 0.0, series, name: String::new(), href: String::new(), action: String::new() };
     let mut all = String::new();
     mark(&mut all, &point, (28.0, 28.0));
-    // The shape alone: a legend leads nowhere.
+    // Only the shape is kept, because a legend leads nowhere.
     let shape = all.split_once("/>").and_then(|(_, rest)| rest.split_once("</a>")).map_or("", |(shape, _)| shape);
     format!(
         "<svg class=\"chart chart-swatch\" viewBox=\"0 0 56 56\" width=\"14\" height=\"14\" aria-hidden=\"true\" focusable=\"false\">{shape}</svg>"
@@ -274,7 +278,7 @@ mod tests {
         assert_eq!(drawn.matches("aria-label=\"&lt;64&gt; GPUs\"").count(), 1);
         assert!(drawn.contains("href=\"#v1&amp;n=64\" data-do=\"take:v1&amp;n=64\""), "{drawn}");
         assert!(!drawn.contains("NaN") && drawn.ends_with("</svg>") && !drawn.contains("<svg aria-hidden"));
-        // Points on top of each other: one stands for both.
+        // Of points on top of each other one stands for both.
         let crowded = front(&view(&[(8.0, 900.0), (8.1, 899.0), (512.0, 20.0)]), Frame::NARROW);
         assert_eq!(crowded.matches("<a ").count(), 2);
     }

@@ -1,12 +1,13 @@
-//! The stack as outlines on the unrolled x axis: cleaned, in order, with steps where asked.
+//! The stack as outlines on the unrolled x axis: values cleaned and in order, with steps where the
+//! view asks for them.
 
 use super::labels::float;
 use super::{CurveView, KINDS, Overlay, XScale};
 
-/// How many columns the direct labels look at.
+/// The number of columns in which places for direct labels are looked for.
 pub(super) const COLUMNS: usize = 96;
 
-/// A value fit for drawing: not finite, negative and vanishing ones become zero.
+/// A value fit for drawing: values that are not finite, negative or vanishing become zero.
 pub(super) fn clean(value: f64) -> f64 {
     if value.is_finite() && value > 1e-9 { value.min(1e30) } else { 0.0 }
 }
@@ -43,7 +44,7 @@ pub(super) struct Bar {
 /// The share of its place that a bar leaves free on each side.
 const BESIDE_A_BAR: f64 = 0.1;
 
-/// What the curve shows, ready to draw.
+/// The content of the curve, ready to draw.
 #[derive(Debug)]
 pub(super) struct Outline {
     /// Corners by rising `u`; steps have two per point.
@@ -56,7 +57,7 @@ pub(super) struct Outline {
     pub(super) domain: (f64, f64),
     /// The highest total.
     pub(super) top: f64,
-    /// Which kinds have any memory.
+    /// True for the kinds that have any memory.
     pub(super) used: [bool; KINDS],
 }
 
@@ -142,8 +143,8 @@ pub(super) fn value_at(line: &[(f64, f64)], u: f64) -> Option<f64> {
     if u < a.0 { None } else { Some(mix(*a, *b, u)) }
 }
 
-/// The borders between points: their own places for slopes, half-way between neighbours for steps.
-/// Slopes have as many as there are points, steps one more.
+/// The borders between points: for slopes the points' own places, as many as there are points; for
+/// steps half-way between neighbours, one more.
 fn edges(us: &[f64], bars: bool) -> Vec<f64> {
     let (Some(first), Some(last), true) = (us.first(), us.last(), bars) else { return us.to_vec() };
     let gap = |a: Option<&f64>, b: Option<&f64>| a.zip(b).map_or(1.0, |(a, b)| (b - a) / 2.0);
@@ -153,7 +154,8 @@ fn edges(us: &[f64], bars: bool) -> Vec<f64> {
     edges
 }
 
-/// From the first to the last edge; a single place gets some room around it.
+/// The range of the x axis: from the first to the last edge; a single place gets some room around
+/// it.
 fn domain(edges: &[f64]) -> (f64, f64) {
     let (low, high) = (edges.first().copied().unwrap_or(0.0), edges.last().copied().unwrap_or(1.0));
     let room = (low.abs() * 0.05).max(0.5);
@@ -180,7 +182,7 @@ fn blocked(rows: &[(Corner, bool)], edges: &[f64]) -> Vec<(f64, f64)> {
     runs
 }
 
-/// An overlay's line on the unrolled axis, in steps where asked, cut to the chart's domain.
+/// An overlay's line on the unrolled axis, in steps if `bars`, cut to the chart's domain.
 pub(super) fn overlay_line(overlay: &Overlay, scale: XScale, bars: bool, (low, high): (f64, f64)) -> Vec<(f64, f64)> {
     let mut line: Vec<(f64, f64)> = Vec::with_capacity(overlay.line.len());
     for (x, value) in &overlay.line {
@@ -199,7 +201,8 @@ pub(super) fn overlay_line(overlay: &Overlay, scale: XScale, bars: bool, (low, h
     ends[0].into_iter().chain(inside).chain(ends[1]).collect()
 }
 
-/// A line cut at the height `most`: where it crosses, a corner is added, so that slopes keep their direction.
+/// A line cut at the height `most`: where it crosses this height a corner is added, so that slopes
+/// keep their direction.
 pub(super) fn cut_above(line: impl Iterator<Item = (f64, f64)>, most: f64) -> Vec<(f64, f64)> {
     let mut out: Vec<(f64, f64)> = Vec::new();
     let mut before: Option<(f64, f64)> = None;

@@ -82,7 +82,8 @@ impl Labels<'_> {
         let heights = [y - 6.0 * K, y + 6.0 * K + FONT * 0.75];
         let places: Vec<Place> = sides.into_iter().chain(along).flat_map(|(x, anchor)| heights.map(|y| (x, y, anchor))).collect();
         if !self.place("chart-text-capacity", &view.capacity_text, self.plot(), places) {
-            // The most important words of the picture: rather over a line than missing.
+            // These are the most important words of the picture: they are written over a line
+            // rather than left out.
             let [(x, anchor), _] = sides;
             text(&mut self.out, "chart-text-capacity", (x, y - 6.0 * K), anchor, &view.capacity_text);
         }
@@ -120,13 +121,14 @@ impl Labels<'_> {
         }
     }
 
-    /// The names of the three thickest layers, inside them.
+    /// The names of the three thickest layers, written inside them.
     fn layers(&mut self, view: &CurveView) {
         let columns = self.plan.outline.columns();
         let mut found: Vec<LayerName> = Vec::new();
         for series in view.series.iter().filter(|series| series.kind_index < KINDS) {
             let ground = format!("chart-text-layer ink-{}", slug(series.kind_index));
-            // The whole name where it fits, else its first word; on the plain colour, else on the hatched part.
+            // The whole name is taken where it fits, else its first word; on the plain colour, else
+            // on the hatched part.
             for (words, over) in [(&*series.name, false), (first_word(&series.name), false), (&*series.name, true)] {
                 let places = layer_places(self.plan, &columns, (series.kind_index, over), text_width(words));
                 if let Some((room, _)) = places.first() {
@@ -142,7 +144,7 @@ impl Labels<'_> {
         }
     }
 
-    /// The name of a line, above it, as far right as there is room.
+    /// The name of a line, written above it, as far right as there is room.
     fn line(&mut self, class: &str, name: &str, line: &[(f64, f64)]) -> bool {
         let (low, high) = self.plan.outline.domain;
         let places: Vec<Place> = (0..=36_u32)
@@ -159,14 +161,16 @@ impl Labels<'_> {
         self.place(class, name, self.plot(), places)
     }
 
-    /// The letter of a scenario compared with: where there is no room beside its line, on it.
+    /// The letter of a scenario that is compared with: beside its line, or on it where there is no
+    /// room.
     fn letter(&mut self, at: u32, name: &str, line: &[(f64, f64)]) {
         const CLASS: &str = "chart-text-compare";
         if self.line(CLASS, name, line) {
             return;
         }
         let (low, high) = self.plan.outline.domain;
-        // Each letter begins elsewhere, so that lines that run together keep theirs apart.
+        // Each letter begins at another place, so that letters stay apart even where lines run
+        // together.
         let mut starts = (0..44_u32).map(|i| low + (high - low) * f64::from(57_u32.saturating_sub(i + 6 * at)) / 60.0);
         let found = starts.find_map(|u| {
             let value = value_at(line, u).filter(|value| *value < self.plan.y_max)?;
@@ -201,7 +205,7 @@ impl Labels<'_> {
         self.place("chart-text-halo", &words, self.plot(), if clipped_right { [right, left] } else { [left, right] });
     }
 
-    /// "cannot run" in the widest forbidden stretch.
+    /// The words "cannot run" in the widest forbidden stretch.
     fn blocked(&mut self) {
         let widest = self.plan.outline.blocked.iter().max_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0))).copied();
         if let Some((from, to)) = widest {
@@ -214,7 +218,7 @@ impl Labels<'_> {
     }
 }
 
-/// A layer's words and where they may stand, best place first.
+/// A layer's words and the places where they may stand, best place first.
 struct LayerName<'a> {
     room: f64,
     class: String,
@@ -227,8 +231,8 @@ pub(super) fn first_word(name: &str) -> &str {
     name.split(' ').next().unwrap_or(name)
 }
 
-/// Where a name of that width fits into a layer below capacity (or above it), best first: room in height, then nearness to the
-/// middle. Forbidden stretches offer no room.
+/// The places where a name of that width fits into a layer below capacity (or above it), best
+/// first: by room in height, then by nearness to the middle. Forbidden stretches offer no room.
 fn layer_places(plan: &Plan, columns: &[Corner], (kind, over): (usize, bool), width: f64) -> Vec<(f64, Place)> {
     let column_width = (plan.plot.right - plan.plot.left) / float(COLUMNS);
     let half = (1..COLUMNS).find(|half| float(*half) * column_width >= width / 2.0 + 6.0 * K).unwrap_or(COLUMNS);

@@ -1,8 +1,8 @@
-//! Where a number falls on an axis, and which numbers are written beside it.
+//! Places of numbers on an axis, and the numbers that are written beside it.
 
 use crate::units::{ceil_u64, to_f64, two_to};
 
-/// How x values are spread over the width.
+/// The way in which x values are spread over the width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum XScale {
     /// Evenly.
@@ -13,11 +13,12 @@ pub enum XScale {
 }
 
 impl XScale {
-    /// The position of a value on the unrolled axis, or nothing when it has none.
+    /// The position of a value on the unrolled axis, or `None` when it has none.
     pub(super) fn unroll(self, x: f64) -> Option<f64> {
         let u = match self {
             Self::Linear => x,
-            // Not log2 and powf: with exp2 they are a tenth of all arithmetic that the page would load.
+            // `log2` and `powf` are not used: with `exp2` they would be a tenth of all arithmetic
+            // that the page loads.
             Self::Log2 if x > 0.0 => x.ln() * std::f64::consts::LOG2_E,
             Self::Log2 => return None,
         };
@@ -33,7 +34,7 @@ impl XScale {
     }
 }
 
-/// How x values are written.
+/// The way in which x values are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TickStyle {
     /// Tokens, in multiples of powers of two: `512`, `4k` (4 096), `1M` (1 048 576).

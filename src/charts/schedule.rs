@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::geometry::clean;
 use super::svg::{self, Anchor, FONT, K, text, text_width};
 
-/// What a pass does.
+/// The kind of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassKind {
     /// Forward.
@@ -17,7 +17,7 @@ pub enum PassKind {
 }
 
 impl PassKind {
-    /// The class that gives it its colour, and the class of words on it.
+    /// The class that gives the pass its colour, and the class of words on it.
     const fn classes(self) -> (&'static str, &'static str) {
         match self {
             Self::Forward => ("kind-parameter", "ink-parameter"),
@@ -30,11 +30,11 @@ impl PassKind {
 /// One pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PassSpan {
-    /// When it begins, in the view's unit of time.
+    /// The beginning of the pass, in the view's unit of time.
     pub from: f64,
-    /// When it ends.
+    /// The end of the pass, in the view's unit of time.
     pub to: f64,
-    /// What it does.
+    /// The kind of the pass.
     pub kind: PassKind,
     /// The number written into it, if there is room.
     pub label: String,
@@ -43,9 +43,9 @@ pub struct PassSpan {
 /// All passes of a pipeline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScheduleView {
-    /// Name and passes of each stage, from the first down.
+    /// Name and passes of each stage, from the first stage down.
     pub rows: Vec<(String, Vec<PassSpan>)>,
-    /// When the last pass ends.
+    /// The end of the last pass, in the view's unit of time.
     pub end: f64,
 }
 
@@ -53,7 +53,8 @@ pub struct ScheduleView {
 const ROW: f64 = 20.0 * K;
 const GAP: f64 = 4.0 * K;
 
-/// Draws the schedule for a column of that many CSS pixels (kept within 240–1600). What runs together shares its row's height.
+/// Draws the schedule for a column of that many CSS pixels (kept within 240–1600). Passes that run
+/// together share the height of their row.
 pub fn schedule(view: &ScheduleView, width: u16) -> String {
     let width = f64::from(width.clamp(240, 1600)) * K;
     let left = view.rows.iter().map(|(name, _)| text_width(name)).fold(0.0, f64::max) + 6.0 * K;
@@ -104,7 +105,7 @@ mod tests {
         assert_eq!(drawn.matches("<rect").count(), 3);
         assert_eq!(drawn.matches("kind-activation").count(), 1);
         assert!(drawn.contains("Stage &lt;1&gt;") && drawn.ends_with("</svg>"));
-        // Two that run together share the row and carry no words.
+        // Two passes that run together share the row and carry no words.
         assert_eq!(drawn.matches("height=\"40\"").count(), 2);
         assert_eq!(drawn.matches("<text").count(), 3);
         assert!(!schedule(&ScheduleView { end: f64::NAN, ..view }, 0).contains("NaN"));

@@ -10,9 +10,9 @@ use super::{CurveView, Frame, labels};
 /// A part of the step and the stretch of the axis that it takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseSpan {
-    /// Where it begins.
+    /// The x at which it begins.
     pub from: f64,
-    /// Where it ends.
+    /// The x at which it ends.
     pub to: f64,
     /// Its name, written under the axis where there is room.
     pub name: &'static str,
@@ -53,7 +53,7 @@ fn borders(plan: &Plan, phases: &[PhaseSpan]) -> String {
     path
 }
 
-/// The phases' names under the axis, each kept inside the picture and off the one before it.
+/// The phases' names under the axis, each kept inside the picture and clear of the one before it.
 fn names(plan: &Plan, phases: &[PhaseSpan], out: &mut String) {
     let y = plan.plot.bottom + 6.0 * K + FONT;
     let mut free_from = 0.0;

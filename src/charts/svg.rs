@@ -42,7 +42,7 @@ pub(super) fn safe_id(id: &str) -> String {
     id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
 }
 
-/// Which point of a text its position names.
+/// The point of a text that its position gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     /// Its left end.
@@ -53,7 +53,8 @@ pub(super) enum Anchor {
     End,
 }
 
-/// The width of a text in viewBox units, estimated: nothing is measured, so that all platforms agree.
+/// The width of a text in viewBox units. It is estimated rather than measured, so that all
+/// platforms agree.
 pub(super) fn text_width(text: &str) -> f64 {
     let characters = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
     f64::from(characters) * FONT * CHARACTER

@@ -52,7 +52,7 @@ fn sequence_view(points: u32, scale: XScale) -> CurveView {
     }
 }
 
-/// The same over GPU counts, in steps, with forbidden counts and the plain division.
+/// A training run over GPU counts, in steps, with forbidden counts and the plain division.
 fn count_view() -> CurveView {
     let counts: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 12.0, 15.0, 16.0, 24.0, 32.0, 64.0];
     let points = counts

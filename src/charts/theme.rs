@@ -1,4 +1,5 @@
-//! What a mark looks like: a class name for the stylesheet and, for areas, a pattern besides the colour.
+//! The look of a mark: a class name for the stylesheet and, for areas, a pattern besides the
+//! colour.
 
 use std::fmt::Write as _;
 
@@ -20,8 +21,8 @@ const MARKS: [&str; KINDS] = [
     "M5 0V10",                                // upright lines
 ];
 
-/// Everything that plotters is asked to draw. Plotters knows only colours, so each paint travels as a colour of its own
-/// and is turned into a class by [`super::svg::translate`].
+/// Every paint that plotters is asked to draw with. Plotters knows only colours, so each paint
+/// travels as a colour of its own and is turned into a class by [`super::svg::translate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paint {
     /// The area of one kind of memory.
@@ -38,9 +39,9 @@ pub(super) enum Paint {
     Capacity,
     /// Points that a rule forbids.
     Blocked,
-    /// The total of a scenario compared with: the first, second or third.
+    /// The total of a scenario that is compared with: the first, second or third.
     Compare(u8),
-    /// The capacity of one.
+    /// The capacity of such a scenario's GPU.
     CompareCapacity,
     /// The plain division.
     Naive,
@@ -52,7 +53,8 @@ pub(super) enum Paint {
     Now,
     /// The dot at the current total.
     NowDot,
-    /// The ground beside a line that says something, so that it stands out on any area.
+    /// The ground on both sides of a line that carries meaning, so that the line stands out on any
+    /// area.
     Casing,
 }
 
@@ -270,7 +272,8 @@ mod tests {
         assert_eq!(palette(css, THEMES[1]).1, palette(css, THEMES[2]).1, "both ways into the dark theme agree");
     }
 
-    /// Lines that say something stand on a casing in the page's colour (`Paint::Casing`), whatever area they cross.
+    /// Lines that carry meaning stand on a casing in the page's colour (`Paint::Casing`), whatever
+    /// area they cross.
     #[test]
     fn lines_stand_out_in_both_themes() {
         let charts = include_str!("../../style/charts.css");

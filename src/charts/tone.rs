@@ -1,20 +1,21 @@
-//! A curve as sound: from left to right in three seconds, the pitch as high as the line stands in the picture.
+//! A curve as sound: it runs from left to right in three seconds, with the pitch as high as the
+//! line stands in the picture.
 
 /// Samples in a second.
 pub const SAMPLE_RATE: u16 = 22_050;
 
-/// How long a curve sounds, seconds.
+/// The length of the sound, seconds.
 pub const SECONDS: u8 = 3;
 
 /// Pitch at the lower and at the upper edge of the picture, Hz: two octaves, A3 to A5.
 const PITCH: (f64, f64) = (220.0, 880.0);
-/// Pitch of the click where the line crosses capacity, Hz, and how long it sounds, seconds.
+/// Pitch of the click where the line crosses capacity, Hz, and its length, seconds.
 const CLICK: (f64, f64) = (1760.0, 0.03);
-/// The largest sample: well below full loudness.
+/// The largest sample, well below full loudness.
 const LOUD: f64 = 0.22;
-/// Share of it where a rule forbids the point.
+/// Share of the largest sample where a rule forbids the point.
 const FORBIDDEN: f64 = 0.3;
-/// How long the sound swells at its start and fades at its end, seconds.
+/// Time in which the sound swells at its start and fades at its end, seconds.
 const SWELL: f64 = 0.02;
 
 /// A point of a curve, as it stands in the picture.
@@ -24,21 +25,23 @@ pub struct Note {
     pub at: f64,
     /// Height of the total from the lower edge (0) to the upper (1).
     pub height: f64,
-    /// Whether a rule forbids it.
+    /// True if a rule forbids the point.
     pub blocked: bool,
 }
 
 /// The pitch of a height in the picture, Hz; equal steps of height are equal steps of pitch.
 pub fn pitch(height: f64) -> f64 {
-    // Not `powf`: of a constant base the compiler makes `exp2`, with a table of four kilobytes.
+    // `powf` is not used: for a constant base the compiler makes it `exp2`, whose table takes four
+    // kilobytes.
     PITCH.0 * ((PITCH.1 / PITCH.0).ln() * height.clamp(0.0, 1.0)).exp()
 }
 
-/// What the curve sounds like: samples between -1 and 1, [`SAMPLE_RATE`] in a second, [`SECONDS`] long; none for a curve without
-/// points.
+/// The sound of a curve: samples between -1 and 1, [`SAMPLE_RATE`] in a second, [`SECONDS`] long;
+/// empty for a curve without points.
 ///
-/// The tone is soft below the height of `capacity` and rough above it, with a click where it crosses; quiet where a rule forbids the
-/// point. `stairs` holds each point's height until the next is nearer, instead of gliding.
+/// The tone is soft below the height of `capacity` and rough above it, with a click where the curve
+/// crosses it; it is quiet where a rule forbids the point. `stairs` holds each point's height until
+/// the next point is nearer, instead of gliding.
 pub fn tone(notes: &[Note], capacity: f64, stairs: bool) -> Vec<f32> {
     let rate = f64::from(SAMPLE_RATE);
     let length = u32::from(SAMPLE_RATE) * u32::from(SECONDS);
@@ -63,14 +66,14 @@ pub fn tone(notes: &[Note], capacity: f64, stairs: bool) -> Vec<f32> {
     samples
 }
 
-/// One period: two arcs of a parabola, nearly a sine; rough ones are cut off flat.
+/// One period: two arcs of a parabola, nearly a sine; the rough tone's arcs are cut off flat.
 fn wave(phase: f64, rough: bool) -> f64 {
     let u = 2.0 * phase - 1.0;
     let soft = 4.0 * u * (1.0 - u.abs());
     if rough { (6.0 * soft).clamp(-0.8, 0.8) } else { soft }
 }
 
-/// What is heard at a place: between two points, or of the nearest.
+/// The note at a place: in height between two points, or that of the nearest.
 fn heard(notes: &[Note], at: f64, stairs: bool) -> Note {
     let nothing = Note { at, height: 0.0, blocked: false };
     let next = notes.partition_point(|note| note.at <= at);

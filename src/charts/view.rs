@@ -44,11 +44,11 @@ pub struct Point {
     pub stack: [f64; KINDS],
     /// Their sum, in the displayed unit.
     pub total: f64,
-    /// A rule forbids this point, whatever its memory.
+    /// True if a rule forbids this point, whatever its memory.
     pub blocked: bool,
 }
 
-/// A second line over the stack.
+/// A further line over the stack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overlay {
     /// The name written beside it.
@@ -59,10 +59,10 @@ pub struct Overlay {
     pub capacity: Option<f64>,
 }
 
-/// A remarkable x, such as the longest sequence that fits.
+/// An x worth marking, such as the longest sequence that fits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marker {
-    /// Where.
+    /// Its x.
     pub x: f64,
     /// A few words.
     pub text: String,
@@ -75,11 +75,11 @@ pub struct Marker {
 pub struct CurveView {
     /// A word unique on the page: ids inside the drawing begin with it.
     pub id: &'static str,
-    /// What the chart shows; not drawn, the page writes it as the caption.
+    /// The title of the chart; it is not drawn, the page writes it as the caption.
     pub title: String,
-    /// Below the x axis, e.g. `sequence length (tokens)`.
+    /// The words below the x axis, e.g. `sequence length (tokens)`.
     pub x_label: String,
-    /// Above the y axis, e.g. `GiB per GPU`.
+    /// The words above the y axis, e.g. `GiB per GPU`.
     pub y_label: String,
     /// The unit alone, e.g. `GiB`.
     pub unit: &'static str,
@@ -95,15 +95,15 @@ pub struct CurveView {
     pub current_x: f64,
     /// Words beside the current point, e.g. `52.1 GiB at 8k`; may be empty.
     pub current_text: String,
-    /// The scenarios compared with, at most three.
+    /// The scenarios that are compared with, at most three.
     pub compare: Vec<Overlay>,
     /// The plain division (GPU count only).
     pub naive: Option<Overlay>,
     /// The least that any layout takes (GPU count only).
     pub best: Option<Overlay>,
-    /// How x is spread.
+    /// The way in which x values are spread.
     pub scale: XScale,
-    /// How x is written.
+    /// The way in which x values are written.
     pub ticks: TickStyle,
     /// Draw a bar for each point instead of slopes: for counts. Then x is a bar's place in its row, so that all are of one width.
     pub bars: bool,
@@ -113,7 +113,7 @@ pub struct CurveView {
 
 // `CurveView::from_curve(&planner::Curve, …)` belongs here: it turns bytes into the displayed unit and writes the texts.
 
-/// A share kept between nothing and all; what is no number is nothing.
+/// A share kept between 0 and 1; 0 for one that is not finite.
 pub(super) fn clean_share(share: f64) -> f64 {
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
 }

@@ -42,7 +42,8 @@ fn numbers(stored: &Stored, imported: &Imported) -> Vec<String> {
     said
 }
 
-/// Numbers that are stored and no parameters of the counted model, with what they are.
+/// Stored numbers that are no parameters of the counted model: their kind in words, and how many
+/// there are of it.
 fn beside(stored: &Stored, imported: &Imported) -> Vec<(&'static str, u64)> {
     let config = &imported.config;
     let sum =

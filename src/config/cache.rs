@@ -1,34 +1,36 @@
-//! The parts of a cache that no other field tells of: those of decoders whose parameters are counted alone.
+//! Parts of a cache that must be listed because no other field of a model describes them: those of
+//! decoders of which only the parameters are counted.
 
 use std::borrow::Cow;
 
-/// Content of a part of a cache. Keys, values and what replaces them are in the cache's format; all else is as the model makes it.
+/// Content of a part of a cache. Keys, values and the tensors that replace them are stored in the
+/// cache's format; all other parts are stored in the format in which the model makes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CachePartKind {
     /// Keys of heads.
     Keys,
     /// Values of heads.
     Values,
-    /// Vectors of which keys and values are made.
+    /// Vectors from which keys and values are made.
     Latents,
     /// Rotated keys beside latent vectors.
     RotatedKeys,
-    /// Keys by which an indexer chooses.
+    /// Keys that an indexer compares to choose tokens.
     IndexKeys,
-    /// Keys of several tokens in one.
+    /// Keys that each stand for several tokens.
     CompressedKeys,
     /// Keys and gates of tokens that wait to be compressed.
     Waiting,
-    /// The last tokens that a convolution sees again.
+    /// The last tokens, which a convolution reads again.
     LastTokens,
     /// A state.
     State,
-    /// Inputs of layers, of which keys and values are made anew.
+    /// Inputs of layers, from which keys and values are made anew.
     Inputs,
 }
 
 impl CachePartKind {
-    /// All of them; links between the page's programs hold places in this list.
+    /// All kinds of content; links between the page's programs hold places in this list.
     pub const ALL: [Self; 10] = [
         Self::Keys,
         Self::Values,
@@ -58,7 +60,7 @@ impl CachePartKind {
         }
     }
 
-    /// True if the cache's format is its own.
+    /// True if this part is stored in the cache's format.
     pub const fn is_stored_as_cache(self) -> bool {
         match self {
             Self::Keys | Self::Values | Self::Latents | Self::RotatedKeys | Self::IndexKeys | Self::CompressedKeys => true,
@@ -75,7 +77,7 @@ pub struct CachePart {
     pub part: CachePartKind,
     /// How many layers have it; a layer that attends twice has it twice.
     pub layers: u64,
-    /// Heads, which tensor-parallel ranks share out; 0: every rank has all of it.
+    /// Heads, which tensor-parallel ranks share out; 0: every rank has all of the part.
     pub heads: u64,
     /// Numbers of one head of one entry.
     pub width: u64,
@@ -88,37 +90,38 @@ pub struct CachePart {
 }
 
 impl CachePart {
-    /// So many numbers of each token in so many layers, on every rank.
+    /// A part with `width` numbers for each token in each of `layers` layers, held whole by every
+    /// rank.
     pub const fn of(part: CachePartKind, layers: u64, width: u64) -> Self {
         Self { part, layers, heads: 0, width, every: 1, most: 0, wide: false }
     }
 
-    /// Of so many heads.
+    /// This part with that many heads, which tensor-parallel ranks share out.
     pub const fn heads(self, heads: u64) -> Self {
         Self { heads, ..self }
     }
 
-    /// Of the last tokens alone.
+    /// This part with at most `most` entries: those of the last tokens.
     pub const fn within(self, most: u64) -> Self {
         Self { most, ..self }
     }
 
-    /// One for so many tokens.
+    /// This part with one entry for every `every` tokens.
     pub const fn every(self, every: u64) -> Self {
         Self { every, ..self }
     }
 
-    /// One for the whole text.
+    /// This part with one entry for the whole text.
     pub const fn once(self) -> Self {
         Self { every: 0, ..self }
     }
 
-    /// In fp32.
+    /// This part kept in fp32.
     pub const fn wide(self) -> Self {
         Self { wide: true, ..self }
     }
 
-    /// Entries of a text of so many tokens.
+    /// Entries that a text of `tokens` tokens has.
     pub fn entries(&self, tokens: u64) -> u64 {
         match (tokens.checked_div(self.every), self.most) {
             (None, _) => 1,
@@ -127,18 +130,19 @@ impl CachePart {
         }
     }
 
-    /// True if it grows by an entry with every token.
+    /// True if the part grows by an entry with every token.
     pub const fn grows(&self) -> bool {
         self.every == 1 && self.most == 0
     }
 }
 
-/// The parts of a cache, in the order of the ledger; none of a model whose other fields tell its cache.
+/// The parts of a cache, in the order of the ledger; empty for a model whose other fields describe
+/// its cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CacheParts(pub Cow<'static, [CachePart]>);
 
 impl CacheParts {
-    /// None.
+    /// No parts.
     pub const NONE: Self = Self(Cow::Borrowed(&[]));
 
     /// True if no part is listed.

@@ -2,28 +2,31 @@
 
 use std::borrow::Cow;
 
-/// How a layer compresses the keys of what lies behind its window.
+/// How a layer compresses the keys of tokens that lie behind its window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Compresses {
-    /// Not at all.
+    /// Keys are not compressed.
     #[default]
     Nothing,
-    /// A few tokens to a key, of which an indexer chooses some for each query (`compressed_sparse_attention`).
+    /// A few tokens become one key, and an indexer chooses some of these keys for each query
+    /// (`compressed_sparse_attention`).
     AndChooses,
-    /// Many tokens to a key, all of which are seen (`heavily_compressed_attention`).
+    /// Many tokens become one key, and every query sees all of these keys
+    /// (`heavily_compressed_attention`).
     Heavily,
 }
 
-/// One layer of such a model.
+/// One layer of a model with compressed keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CompressedLayer {
-    /// How it compresses keys.
+    /// How the layer compresses keys.
     pub compresses: Compresses,
-    /// Its experts are read off a table of tokens, rather than chosen by their scores (`hash_moe`).
+    /// Its experts are looked up in a table of tokens instead of being chosen by their scores
+    /// (`hash_moe`).
     pub hashed: bool,
 }
 
-/// The layers of such a model, one by one.
+/// The layers of a model with compressed keys, one by one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CompressedLayers(pub Cow<'static, [CompressedLayer]>);
 
@@ -38,7 +41,7 @@ pub struct Compressed {
     pub o_lora_rank: u64,
     /// Heads of an indexer (`index_n_heads`).
     pub index_n_heads: u64,
-    /// Width of one of them (`index_head_dim`).
+    /// Width of an indexer's head (`index_head_dim`).
     pub index_head_dim: u64,
     /// Compressed keys that a query sees (`index_topk`).
     pub index_topk: u64,
@@ -48,17 +51,18 @@ pub struct Compressed {
     pub hc_sinkhorn_iters: u64,
     /// Tokens that become one key in layers that choose, and in those that compress heavily (`compress_rates`).
     pub rates: [u64; 2],
-    /// Its layers.
+    /// The model's layers.
     pub each: CompressedLayers,
 }
 
 impl Compressed {
-    /// That layer; one beyond the list compresses nothing.
+    /// The description of layer `layer`; a layer beyond the list compresses nothing.
     pub fn layer(&self, layer: u64) -> CompressedLayer {
         usize::try_from(layer).ok().and_then(|at| self.each.0.get(at).copied()).unwrap_or_default()
     }
 
-    /// Tokens that become one key, where keys are compressed so.
+    /// Tokens that become one key in layers that compress as `compresses`; `None` if these compress
+    /// nothing.
     pub const fn rate(&self, compresses: Compresses) -> Option<u64> {
         match compresses {
             Compresses::Nothing => None,
@@ -67,7 +71,7 @@ impl Compressed {
         }
     }
 
-    /// How many layers compress keys so.
+    /// How many layers compress keys as `compresses`.
     pub fn count(&self, compresses: Compresses) -> u64 {
         self.each.0.iter().map(|layer| u64::from(layer.compresses == compresses)).sum()
     }

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::TaskHeads;
 
-/// How many sizes a family may have that its own modules alone know.
+/// The most sizes of its own that a family may have: sizes that only its own modules know.
 pub const OWN_SIZES: usize = 7;
 
 /// Sizes of an encoder, as BERT and its relatives have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Encoder {
-    /// A token sees those before it alone: the modules are used as a decoder (`is_decoder`).
+    /// A token sees only those before it: the modules are used as a decoder (`is_decoder`).
     pub is_decoder: bool,
     /// Rows of a learned table of token types, added to the embedding; 0 for none (`type_vocab_size`).
     pub type_vocab_size: u64,
@@ -19,7 +19,8 @@ pub struct Encoder {
     /// Width of the embedding, which a dense layer brings to `hidden_size`; 0: it is that itself (`embedding_size`).
     #[serde(default)]
     pub embedding_size: u64,
-    /// Sizes that the family's own modules alone know, in the order in which its description names their keys.
+    /// Sizes that only the family's own modules know, in the order in which its description names
+    /// their keys.
     #[serde(default)]
     pub own: [u64; OWN_SIZES],
 }
@@ -40,7 +41,7 @@ impl Encoder {
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "a list of yes and no, as in the library's code")]
 pub struct EncoderModules {
-    /// The parts that are embedded.
+    /// The parts of the input that are embedded.
     pub embedding: EmbeddedParts,
     /// Buffers that the embedding registers.
     pub buffers: PositionBuffers,
@@ -52,9 +53,9 @@ pub struct EncoderModules {
     pub mask: TokenMask,
     /// A dense layer follows the embedding even where both widths are the same.
     pub always_widens: bool,
-    /// The embedding is a module of its own, which lets go of what it made when it returns.
+    /// The embedding is a module of its own, whose intermediate tensors are freed when it returns.
     pub embeds_in_module: bool,
-    /// Width of what the output head multiplies.
+    /// Width of the input of the output head.
     pub head_width: HeadWidth,
     /// The activation function before the output head is `gelu`, whatever the file says.
     pub head_takes_gelu: bool,
@@ -130,8 +131,8 @@ impl EncoderModules {
 }
 
 impl EncoderModules {
-    /// The choices of a decoder whose feed-forward layers alone are put together: all else is one number of parameters, the last of its own
-    /// sizes.
+    /// The choices of a decoder of which only the feed-forward layers are put together: all other
+    /// parts are one number of parameters, the last of its own sizes.
     pub const COUNTED: Self = Self {
         buffers: PositionBuffers::None,
         embeds_in_module: false,
@@ -147,37 +148,42 @@ impl EncoderModules {
 pub enum EmbeddedParts {
     /// Tokens, with their types and positions.
     Tokens,
-    /// Beside these, the places of four edges, a width and a height in a page: rows of one further size.
+    /// Tokens with their types and positions, and the places of four edges, a width and a height in
+    /// a page: rows of one further size.
     InPage,
-    /// Tokens beside their sound and their shape, joined and brought to the model's width: rows and widths of the four further sizes.
+    /// Tokens with their sound and their shape, joined and brought to the model's width: rows and
+    /// widths of the four further sizes.
     WithSoundAndShape,
-    /// Tokens, of which masked ones are dropped and the others scaled up where the first further size says so.
+    /// Tokens; masked ones are dropped and the others scaled up where the first further size says
+    /// so.
     WithDroppedTokens,
-    /// Beside tokens and positions, a table shared by all blocks of how far keys lie from queries, with so many rows as the first
-    /// further size.
+    /// Tokens and positions, and a table, shared by all blocks, of how far keys lie from queries,
+    /// with as many rows as the first further size.
     WithDistances,
-    /// No tokens, but frames of so many numbers as the first further size, of which two convolutions over three frames make half as many.
+    /// Frames in place of tokens, of as many numbers as the first further size; two convolutions
+    /// over three frames halve their number.
     Frames,
-    /// Beside tokens, a table of how far keys lie from queries, with so many rows as the first further size, which all blocks read as it
-    /// is; scores are not scaled.
+    /// Tokens, and a table of how far keys lie from queries, with as many rows as the first further
+    /// size, which all blocks read as it is; scores are not scaled.
     WithBiases,
-    /// Beside tokens and positions, how far keys lie from queries, which scores are made of: distances that have an embedding, and whether
-    /// it meets queries, meets keys, goes through the tokens' projections, and is normed.
+    /// Tokens and positions, and how far keys lie from queries, from which scores are made. The
+    /// four choices: distances that have an embedding, and whether this embedding meets queries,
+    /// meets keys, goes through the tokens' projections, and is normed.
     WithEmbeddedDistances,
 }
 
 /// Buffers of all positions there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PositionBuffers {
-    /// None.
+    /// No buffer.
     None,
-    /// Of positions.
+    /// A buffer of positions.
     OfPositions,
-    /// Of positions, and of as many types of tokens where there are types.
+    /// A buffer of positions, and one of as many types of tokens where there are types.
     OfPositionsAndTypes,
 }
 
-/// Width of what the output head multiplies.
+/// Width of the input of the output head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadWidth {
     /// The model's.
@@ -217,9 +223,9 @@ pub enum AddedParts {
 pub struct Further {
     /// Their name.
     pub name: &'static str,
-    /// Every block has them, rather than the model.
+    /// Every block has these parameters, rather than the model.
     pub in_blocks: bool,
-    /// How often they are there.
+    /// The number of copies.
     pub times: Extent,
     /// Their shape, of two dimensions at most.
     pub shape: [Extent; 2],
@@ -228,7 +234,7 @@ pub struct Further {
 /// A dimension of parameters that are counted and never run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// That many.
+    /// A stated number.
     Of(u64),
     /// `hidden_size`.
     Hidden,

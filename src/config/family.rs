@@ -1,4 +1,4 @@
-//! Model families, and what only some of them have.
+//! Model families, and the parts that only some of them have.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Modules;
 
-/// Whose modules run a model: a reference to what is known of them. Two are the same if their `model_type` is.
+/// The family whose modules run a model: a reference to their description. Two families are equal
+/// if their `model_type` is equal.
 #[derive(Clone, Copy)]
 pub struct Family(pub(crate) &'static Modules);
 
@@ -16,7 +17,7 @@ pub struct Family(pub(crate) &'static Modules);
 pub const GENERIC: Family = Family(&Modules::GENERIC);
 
 impl Family {
-    /// The choices in which its modules differ from others.
+    /// The choices in which the family's modules differ from others.
     pub const fn modules(self) -> &'static Modules {
         self.0
     }
@@ -26,7 +27,7 @@ impl Family {
         self.0.model_type
     }
 
-    /// Whether its modules are assumed.
+    /// True if the family's modules are assumed, because no known family has this architecture.
     pub fn is_generic(self) -> bool {
         self == GENERIC
     }
@@ -86,23 +87,25 @@ pub enum HiddenAct {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LayerSet {
-    /// None of them.
+    /// No layer.
     #[default]
     None,
-    /// All of them.
+    /// Every layer.
     All,
-    /// All but every `period`-th: layer `i` belongs unless `(i + 1) % period == 0` (`sliding_window_pattern`).
+    /// All but every `period`-th: layer `i` belongs to the set unless `(i + 1) % period == 0`
+    /// (`sliding_window_pattern`).
     AllButEvery(u64),
-    /// Every `period`-th: layer `i` belongs if `(i + 1) % period == 0` (`full_attention_interval`).
+    /// Every `period`-th: layer `i` belongs to the set if `(i + 1) % period == 0`
+    /// (`full_attention_interval`).
     Every(u64),
     /// Every layer from this one on.
     From(u64),
-    /// Those whose flag is set; layers beyond the list do not belong.
+    /// The layers whose flag is set; layers beyond the list do not belong to the set.
     Listed(Cow<'static, [bool]>),
 }
 
 impl LayerSet {
-    /// Whether that layer belongs.
+    /// True if layer `layer` belongs to the set.
     pub fn contains(&self, layer: u64) -> bool {
         match self {
             Self::None => false,
@@ -127,21 +130,22 @@ pub struct Moe {
     pub moe_intermediate_size: u64,
     /// Inner width of all shared experts together (`n_shared_experts · moe_intermediate_size`); 0 for none.
     pub shared_expert_intermediate_size: u64,
-    /// Whether a gate of one number per token weighs the shared experts' output (`qwen2_moe`).
+    /// True if a gate of one number per token weighs the shared experts' output (`qwen2_moe`).
     #[serde(default)]
     pub shared_expert_gate: bool,
     /// Layers that have experts; the others keep the dense feed-forward layer of `intermediate_size`.
     pub layers: LayerSet,
     /// Groups of experts a token chooses among first (`n_group`); 1 for none.
     pub n_group: u64,
-    /// How many of these groups it keeps (`topk_group`).
+    /// Groups that a token keeps (`topk_group`).
     pub topk_group: u64,
-    /// Whether the chosen experts' weights are made to sum to 1 again.
+    /// True if the chosen experts' weights are scaled so that they sum to 1 again.
     pub norm_topk_prob: bool,
     /// Biases on router and experts (gpt-oss).
     pub bias: bool,
-    /// Width of what routed experts read and make, where it is narrower than the model: a matrix before them and one behind bring it there
-    /// and back (`moe_latent_size`); 0 for none.
+    /// Width of the routed experts' input and output, where it is narrower than the model: a matrix
+    /// before the experts narrows the hidden states and one behind them widens them again
+    /// (`moe_latent_size`); 0 for none.
     #[serde(default)]
     pub latent: u64,
 }
@@ -151,7 +155,7 @@ pub struct Moe {
 pub struct Mla {
     /// Width of the compressed query; `None`: queries are projected directly.
     pub q_lora_rank: Option<u64>,
-    /// Width of the compressed key and value, which is what a cache needs per token.
+    /// Width of the compressed key and value, which a cache keeps for every token.
     pub kv_lora_rank: u64,
     /// Rotated part of a query or key head; the key's is shared by all heads.
     pub qk_rope_head_dim: u64,

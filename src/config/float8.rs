@@ -13,16 +13,17 @@ pub enum Float8Recipe {
     Tensorwise,
     /// One scale for each row of an operand.
     Rowwise,
-    /// As [`Self::Rowwise`], with weights' gradients in the format of activations.
+    /// As [`Self::Rowwise`], but with weights' gradients in the format of activations.
     RowwiseWithGwHp,
 }
 
-/// In which format the products of the blocks' linear layers run.
+/// Float8 in the products of the blocks' linear layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Float8 {
     /// How values are scaled.
     pub recipe: Float8Recipe,
-    /// FSDP2 gathers weights as they are multiplied (`enable_fsdp_float8_all_gather`).
+    /// FSDP2 gathers weights in float8, the format in which they are multiplied
+    /// (`enable_fsdp_float8_all_gather`).
     pub gathers: bool,
 }
 
@@ -30,11 +31,11 @@ impl Float8 {
     /// No product in float8.
     pub const OFF: Self = Self { recipe: Float8Recipe::None, gathers: false };
 
-    /// Numbers of rows and columns that cuBLAS multiplies in float8 are multiples of this one; torchtitan leaves other layers as they
-    /// are (`module_filter_fn`).
+    /// cuBLAS multiplies matrices in float8 whose numbers of rows and columns are multiples of this
+    /// one; torchtitan leaves other layers as they are (`module_filter_fn`).
     const MULTIPLE: u64 = 16;
 
-    /// True for a layer of that many inputs and outputs that is cast.
+    /// True if a layer with that many inputs and outputs is cast.
     pub const fn casts(self, input: u64, output: u64) -> bool {
         self.is_on() && input.is_multiple_of(Self::MULTIPLE) && output.is_multiple_of(Self::MULTIPLE)
     }

@@ -1,4 +1,4 @@
-//! Accelerators, and the memory that is not the model's.
+//! Accelerators, and the memory on them that the model does not take.
 
 use super::Speed;
 use crate::units::{Bytes, DType};
@@ -55,14 +55,15 @@ pub struct Overheads {
     pub framework_context: Bytes,
     /// Reserve for allocator fragmentation, per cent of all that PyTorch's allocator holds.
     pub fragmentation_percent: f64,
-    /// Buffers of one communicator: of every group of ranks that exchange something.
+    /// Buffers of one communicator; every group of ranks that exchange tensors has one.
     pub communicator_buffers: Bytes,
-    /// Whether PyTorch's allocator keeps growing segments (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`).
+    /// True if PyTorch's allocator grows its segments instead of adding new ones
+    /// (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`).
     pub expandable_segments: bool,
 }
 
 impl Overheads {
-    /// None.
+    /// No memory outside the model.
     pub const NONE: Self = Self {
         framework_context: Bytes::ZERO,
         fragmentation_percent: 0.0,
@@ -71,14 +72,14 @@ impl Overheads {
     };
 }
 
-/// What the job runs on.
+/// The hardware that the job runs on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
     /// The accelerator.
     pub accelerator: Accelerator,
     /// Memory outside the model.
     pub overheads: Overheads,
-    /// What time rests on beside the accelerator's rates.
+    /// Figures that time rests on beside the accelerator's peak rates.
     pub speed: Speed,
     /// Emissions of the electricity, grams of CO₂ per kWh.
     pub grid_grams_per_kwh: f64,

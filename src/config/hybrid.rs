@@ -1,4 +1,5 @@
-//! Models whose layers are not all alike: states in place of keys and values, layers without attention, keys and values that layers share.
+//! Models whose layers are not all alike: states in place of keys and values, layers without
+//! attention, keys and values that layers share.
 
 use std::borrow::Cow;
 
@@ -6,27 +7,31 @@ use serde::{Deserialize, Serialize};
 
 use super::{CompressedLayer, LayerSet, ModelConfig};
 
-/// Whose modules a layer's state belongs to (transformers 5.23).
+/// The modules that a layer's state belongs to (transformers 5.23).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MixerKind {
     /// `MambaMixer`: a state space for every channel.
     Mamba,
-    /// `ZambaMambaMixer`: the same by heads, each with projections and a scan of its own.
+    /// `ZambaMambaMixer`: Mamba's state space by heads, each with projections and a scan of its
+    /// own.
     Zamba,
-    /// `FalconMambaMixer`: the same with norms without a scale on step, input and output.
+    /// `FalconMambaMixer`: Mamba's state space with norms without a scale on step, input and
+    /// output.
     FalconMamba,
-    /// `JambaMambaMixer`: the same with norms on step, input and output.
+    /// `JambaMambaMixer`: Mamba's state space with norms on step, input and output.
     Jamba,
     /// `Mamba2Mixer`: a state space for every head, with a gated norm behind it.
     Mamba2,
-    /// `FalconH1Mixer`: the same without the norm.
+    /// `FalconH1Mixer`: Mamba 2's state space without the norm.
     FalconH1,
     /// `Qwen3NextGatedDeltaNet`: linear attention by the gated delta rule.
     Qwen3Next,
-    /// `KimiLinearDeltaAttention`: the same with a decay for every channel.
+    /// `KimiLinearDeltaAttention`: linear attention by the gated delta rule with a decay for every
+    /// channel.
     KimiLinear,
-    /// `BailingHybridDeltaAttention`: the same with one matrix each for decay and gate.
+    /// `BailingHybridDeltaAttention`: as [`Self::KimiLinear`], with one matrix each for decay and
+    /// gate.
     KimiWhole,
     /// `MiniMaxLightningAttention`: linear attention with one decay for each head.
     Minimax,
@@ -34,40 +39,46 @@ pub enum MixerKind {
     Lfm2,
     /// `RecurrentGemmaRecurrentBlock`: a gated linear recurrence of every channel.
     RgLru,
-    /// `RwkvSelfAttention`, and what `RwkvFeedForward` has beside a feed-forward layer: weighted sums of every channel.
+    /// `RwkvSelfAttention`, and the weighted sums of every channel that `RwkvFeedForward` has
+    /// beside a feed-forward layer.
     Rwkv,
     /// `xLSTMLayer`: a matrix of every head, with gates in the exponent.
     Mlstm,
 }
 
-/// What some layers have in place of attention, or beside it: a state of fixed size instead of keys and values of every token.
+/// A state of fixed size, which some layers keep in place of attention's keys and values of every
+/// token, or beside them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Mixer {
-    /// Whose modules.
+    /// The modules that the state belongs to.
     pub kind: MixerKind,
-    /// Layers that have it.
+    /// Layers that have a state.
     pub layers: LayerSet,
     /// Heads of the state (`linear_num_value_heads`, `mamba_n_heads`); the channels where each has a state of its own.
     pub num_heads: u64,
-    /// Width of one of them (`linear_value_head_dim`, `mamba_d_head`); 1 where each channel has a state of its own.
+    /// Width of a head of the state (`linear_value_head_dim`, `mamba_d_head`); 1 where each channel
+    /// has a state of its own.
     pub head_dim: u64,
-    /// Heads of keys, or groups that share input and output of the state (`linear_num_key_heads`, `mamba_n_groups`); of Zamba its heads,
-    /// among which the channels are shared out (`n_mamba_heads`).
+    /// Heads of keys, or groups that share input and output of the state (`linear_num_key_heads`,
+    /// `mamba_n_groups`); for Zamba its heads, among which the channels are shared out
+    /// (`n_mamba_heads`).
     pub num_key_heads: u64,
     /// Width of a key, or of the state (`linear_key_head_dim`, `mamba_d_state`).
     pub state_size: u64,
-    /// Tokens that the convolution before it sees (`linear_conv_kernel_dim`, `mamba_d_conv`); 0 for none.
+    /// Tokens that the convolution before the state sees (`linear_conv_kernel_dim`,
+    /// `mamba_d_conv`); 0 for none.
     pub conv_kernel: u64,
     /// Width of the step's narrow projection (`mamba_dt_rank`); Mamba and Jamba only.
     pub time_step_rank: u64,
     /// Tokens that are computed at once in training (`chunk_size`, `mamba_chunk_size`); Mamba 2 only.
     pub chunk_size: u64,
-    /// Whether the state is kept in fp32 rather than in the format of activations (`mamba_ssm_dtype`; always with Kimi Linear).
+    /// True if the state is kept in fp32 rather than in the format of activations
+    /// (`mamba_ssm_dtype`; always with Kimi Linear).
     pub fp32_state: bool,
 }
 
 impl Mixer {
-    /// Width of what the state is read into: all heads together.
+    /// Width of the state's output, all heads together: `num_heads · head_dim`.
     pub const fn inner(&self) -> u64 {
         self.num_heads.saturating_mul(self.head_dim)
     }
@@ -77,7 +88,7 @@ impl Mixer {
         self.num_key_heads.saturating_mul(self.state_size)
     }
 
-    /// Channels of the convolution, whose last tokens are kept.
+    /// Channels of the convolution; a cache keeps their last tokens.
     pub const fn conv_dim(&self) -> u64 {
         match self.kind {
             MixerKind::Mamba
@@ -96,7 +107,7 @@ impl Mixer {
 /// that slide.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OtherHeads {
-    /// Which layers.
+    /// The layers with heads of another shape.
     pub layers: LayerSet,
     /// Query heads (`swa_num_attention_heads`).
     pub num_attention_heads: u64,
@@ -112,46 +123,53 @@ pub struct OtherHeads {
     pub attention_k_eq_v: bool,
 }
 
-/// Several residual streams, of which each layer runs on one and corrects all (`AltUp`); a residual layer of low rank beside attention
-/// (`LAuReL`); an embedding of its own for every layer.
+/// Several residual streams: each layer runs on one of them and corrects all (`AltUp`). With them
+/// come a residual layer of low rank beside attention (`LAuReL`) and an embedding of its own for
+/// every layer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AltUp {
     /// Residual streams (`altup_num_inputs`).
     pub num_inputs: u64,
-    /// Inner width of the low-rank layer (`laurel_rank`); 0 where layers have an embedding of their own and nothing else of this.
+    /// Inner width of the low-rank layer (`laurel_rank`); 0 where layers have an embedding of their
+    /// own and neither streams nor a low-rank layer.
     pub laurel_rank: u64,
     /// Width of a layer's own embedding (`hidden_size_per_layer_input`).
     pub hidden_size_per_layer_input: u64,
     /// Rows of that embedding's table (`vocab_size_per_layer_input`).
     pub vocab_size_per_layer_input: u64,
-    /// Layers whose feed-forward layer keeps the largest activations alone (`activation_sparsity_pattern`).
+    /// Layers whose feed-forward layer keeps only the largest activations
+    /// (`activation_sparsity_pattern`).
     pub sparse_layers: LayerSet,
 }
 
 impl AltUp {
-    /// True if layers have an embedding of their own, and there is one stream.
+    /// True if layers have an embedding of their own on a single stream.
     pub const fn has_inputs_alone(&self) -> bool {
         self.laurel_rank == 0 && self.num_inputs == 1
     }
 }
 
-/// An indexer chooses the tokens that attention sees: it scores every one of them by narrow heads (DeepSeek's sparse attention).
+/// An indexer, which chooses the tokens that attention sees: it scores every token by narrow heads
+/// (DeepSeek's sparse attention).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Indexer {
     /// Heads (`index_n_heads`).
     pub num_heads: u64,
-    /// Width of a head, and of the one key for all of them, which is cached (`index_head_dim`).
+    /// Width of a head, and of the one key that all heads share and that is cached
+    /// (`index_head_dim`).
     pub head_dim: u64,
     /// Tokens that a query sees (`index_topk`), or blocks of them (`index_topk_blocks`).
     pub topk: u64,
     /// Tokens of a block (`index_block_size`); 0 where tokens are chosen one by one.
     #[serde(default)]
     pub block: u64,
-    /// Layers that have one; the others see what the one before them has chosen (`indexer_types`).
+    /// Layers that have an indexer; the others see the tokens that the last indexer before them has
+    /// chosen (`indexer_types`).
     pub layers: LayerSet,
 }
 
-/// What makes a model's layers unlike each other, or unlike attention with a feed-forward layer.
+/// The ways in which a model's layers differ from each other, or from attention with a feed-forward
+/// layer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hybrid {
@@ -163,17 +181,19 @@ pub struct Hybrid {
     pub feed_forward_layers: LayerSet,
     /// Layers whose attention reads the keys and values of an earlier layer (`num_kv_shared_layers`, `use_cla`).
     pub kv_shared_layers: LayerSet,
-    /// A gate on attention's output, made with the queries (Qwen3-Next): twice as many columns.
+    /// A gate on attention's output, made by the queries' projection, which has twice as many
+    /// columns for it (Qwen3-Next).
     pub attention_output_gate: bool,
     /// Width of a value head where it is not `head_dim` (MiMo-V2); latent attention has its own.
     pub v_head_dim: Option<u64>,
     /// Layers whose attention has another shape.
     pub other_heads: Option<OtherHeads>,
-    /// Routed experts and the dense layer beside them have norms of their own, and the router scales (Gemma 4).
+    /// Routed experts and the dense layer beside them have norms of their own, and the router has
+    /// scales (Gemma 4).
     pub experts_normed: bool,
     /// The indexer, which chooses the tokens that attention sees.
     pub indexer: Option<Indexer>,
-    /// Several residual streams; of one stream, an embedding of its own for every layer alone.
+    /// Several residual streams, or, on one stream, an embedding of its own for every layer.
     pub altup: Option<AltUp>,
     /// Layers that read the keys and values of an earlier one have a feed-forward layer of twice the width (`use_double_wide_mlp`).
     pub double_wide_mlp: bool,
@@ -200,17 +220,17 @@ impl Default for Hybrid {
 /// How a layer comes by keys and values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Keys {
-    /// It makes them.
+    /// The layer makes its own.
     Own,
-    /// One matrix makes both.
+    /// One matrix makes both keys and values.
     Joint,
-    /// It reads those of an earlier layer.
+    /// The layer reads those of an earlier layer.
     Shared,
-    /// It has no attention.
+    /// The layer has no attention.
     None,
 }
 
-/// What stands where the feed-forward layer is.
+/// The part of a layer in the feed-forward layer's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feed {
     /// A dense layer.
@@ -221,29 +241,29 @@ pub enum Feed {
     None,
 }
 
-/// What a layer is made of; layers of one kind have the same operations.
+/// The parts of a layer; layers of one kind have the same operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LayerKind {
-    /// Attention.
+    /// How the layer comes by keys and values.
     pub keys: Keys,
-    /// Whether it keeps a state.
+    /// True if the layer keeps a state.
     pub mixer: bool,
-    /// Feed-forward.
+    /// The part in the feed-forward layer's place.
     pub feed: Feed,
-    /// Whether its heads are [`Hybrid::other_heads`].
+    /// True if the layer's heads are [`Hybrid::other_heads`].
     pub other_heads: bool,
-    /// Whether it has no norm before attention.
+    /// True if the layer has no norm before attention.
     pub unnormed: bool,
-    /// Whether it has an [`Hybrid::indexer`].
+    /// True if the layer has an [`Hybrid::indexer`].
     pub indexed: bool,
     /// True for a block of the encoder beside a decoder.
     pub source: bool,
-    /// Its sizes where keys are compressed.
+    /// How the layer compresses keys, in models that do so.
     pub compressed: CompressedLayer,
 }
 
 impl ModelConfig {
-    /// What that layer is made of.
+    /// The parts of layer `layer`.
     pub fn kind_of(&self, layer: u64) -> LayerKind {
         let feed = if self.moe_at(layer).is_some() { Feed::Experts } else { Feed::Dense };
         match &self.hybrid {
@@ -261,8 +281,9 @@ impl ModelConfig {
         }
     }
 
-    /// The architecture with [`Hybrid::other_heads`] in place of the usual ones, where layers of that kind have them, and twice as wide
-    /// where [`Hybrid::double_wide_mlp`] says so.
+    /// The architecture with [`Hybrid::other_heads`] in place of the usual ones, where layers of
+    /// that kind have them, and with a feed-forward layer twice as wide where
+    /// [`Hybrid::double_wide_mlp`] says so.
     pub(super) fn of_heads(&self, kind: LayerKind) -> Cow<'_, Self> {
         let doubles = kind.keys == Keys::Shared && self.hybrid.as_ref().is_some_and(|hybrid| hybrid.double_wide_mlp);
         if doubles {
@@ -293,7 +314,7 @@ impl ModelConfig {
         self.mla.map_or_else(|| stated.unwrap_or(self.head_dim), |mla| mla.v_head_dim)
     }
 
-    /// Whether routed experts have norms of their own.
+    /// True if routed experts have norms of their own.
     pub fn norms_experts(&self) -> bool {
         self.hybrid.as_ref().is_some_and(|hybrid| hybrid.experts_normed)
     }
@@ -308,17 +329,17 @@ impl ModelConfig {
         self.hybrid.as_ref().and_then(|hybrid| hybrid.indexer.as_ref())
     }
 
-    /// Whether all layers are alike.
+    /// True if all layers are alike.
     pub const fn is_uniform(&self) -> bool {
         self.moe.is_none() && self.hybrid.is_none() && self.source.is_none() && !self.is_unnormed(0)
     }
 
-    /// Whether that layer has no norm before attention.
+    /// True if layer `layer` has no norm before attention.
     const fn is_unnormed(&self, layer: u64) -> bool {
         layer == 0 && self.encoder.is_some() && self.family.modules().encoder.first_block_unnormed
     }
 
-    /// Whether queries come with a gate on attention's output.
+    /// True if the queries' projection also makes a gate on attention's output.
     pub fn gates_attention(&self) -> bool {
         self.hybrid.as_ref().is_some_and(|hybrid| hybrid.attention_output_gate)
     }
@@ -348,7 +369,8 @@ impl Hybrid {
         self.mixer.as_ref().is_some_and(|mixer| kinds.contains(&mixer.kind)) && *self == own
     }
 
-    /// Whether it has several residual streams, and at most keys and values that layers share beside.
+    /// True if the model has several residual streams and, beside them, at most keys and values
+    /// that layers share.
     pub fn has_streams_alone(&self) -> bool {
         let own = Self { altup: self.altup.clone(), kv_shared_layers: self.kv_shared_layers.clone(), ..Self::default() };
         self.altup.as_ref().is_some_and(|altup| !altup.has_inputs_alone()) && *self == own
@@ -369,7 +391,7 @@ impl Hybrid {
         one && *self == own
     }
 
-    /// True if it has an indexer, of tokens or of blocks of them, and nothing else.
+    /// True if the model has an indexer, of tokens or of blocks of tokens, and nothing else.
     pub fn has_indexer_alone(&self, of_blocks: bool) -> bool {
         self.indexer.as_ref().is_some_and(|indexer| (indexer.block > 0) == of_blocks)
             && *self == Self { indexer: self.indexer.clone(), ..Self::default() }

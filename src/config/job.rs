@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::{Cluster, DataSharding, ModelConfig, ParallelLayout, Pipeline, PipelineSchedule, Recompute, Run, TrainingRun};
 use crate::units::Bytes;
 
-/// Why a job cannot be built.
+/// The reason why a job cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
     /// A size that must be at least 1 is 0.
@@ -22,17 +22,17 @@ pub enum ConfigError {
         /// Key/value heads.
         kv_heads: u64,
     },
-    /// What it takes to train layers of that kind is not known here.
+    /// The run trains layers of a kind that is described for serving alone.
     #[error(
         "training layers that keep a state, lack attention, share keys and values, or have heads of another shape is not modelled for this family"
     )]
     OnlyServed,
-    /// An encoder writes no text.
+    /// The run serves an encoder, which writes no text.
     #[error("an encoder reads whole texts and writes none; serving it is not modelled, training it is")]
     OnlyTrained,
 }
 
-/// What a search over layouts of a training job varies.
+/// The settings that a search over layouts of a training job varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Choice {
     /// Degrees and sharding.
@@ -114,7 +114,7 @@ impl Job {
         }
     }
 
-    /// The same job with other data-parallel ranks.
+    /// This job with another number of data-parallel ranks.
     #[must_use]
     pub fn with_data_parallel_size(&self, ranks: NonZeroU64) -> Self {
         let mut job = self.clone();
@@ -122,13 +122,14 @@ impl Job {
         job
     }
 
-    /// The same job with another layout.
+    /// This job with another layout.
     #[must_use]
     pub fn with_layout(&self, layout: ParallelLayout) -> Self {
         Self { layout, ..self.clone() }
     }
 
-    /// Takes over what a search chose. Serving has no micro-batch and nothing to recompute, so that only the layout changes.
+    /// Takes over the settings that a search chose. Serving has no micro-batch and nothing to
+    /// recompute, so only the layout changes.
     pub const fn choose(&mut self, choice: &Choice) {
         self.layout = choice.layout;
         if let Run::Training(run) = &mut self.run {
@@ -137,19 +138,20 @@ impl Job {
         }
     }
 
-    /// Takes over how many sequences a rank holds at once; serving has no micro-batch.
+    /// Takes over how many sequences a rank holds at once; without effect when serving, which has
+    /// no micro-batch.
     pub const fn choose_micro_batch(&mut self, sequences: NonZeroU64) {
         if let Run::Training(run) = &mut self.run {
             run.micro_batch_size = Some(sequences.get());
         }
     }
 
-    /// Takes over what data-parallel ranks share out.
+    /// Takes over the sharding of model states over data-parallel ranks.
     pub const fn choose_sharding(&mut self, sharding: DataSharding) {
         self.layout.sharding = sharding;
     }
 
-    /// The same job as a search chose it.
+    /// This job with the settings that a search chose.
     #[must_use]
     pub fn with_choice(&self, choice: &Choice) -> Self {
         let mut job = self.clone();
@@ -165,7 +167,8 @@ impl Job {
         job
     }
 
-    /// This job with such a share kept free for the allocator, percent of what tensors take.
+    /// This job with that share kept free for the allocator, per cent of the memory that tensors
+    /// take.
     #[must_use]
     pub fn with_fragmentation_percent(&self, percent: f64) -> Self {
         let mut job = self.clone();
@@ -173,7 +176,8 @@ impl Job {
         job
     }
 
-    /// The same job with another sequence (training) or context (serving) length; 0 counts as 1.
+    /// This job with another sequence (training) or context (serving) length, tokens; 0 counts as
+    /// 1.
     #[must_use]
     pub fn with_seq_length(&self, tokens: u64) -> Self {
         let mut job = self.clone();
@@ -184,7 +188,7 @@ impl Job {
         job
     }
 
-    /// The same job with its run changed by `change`; a change that makes a size 0 is undone.
+    /// This job with its run changed by `change`; a change that makes a size 0 is undone.
     #[must_use]
     pub fn with_run(&self, change: impl FnOnce(&mut Run)) -> Self {
         let mut job = self.clone();

@@ -10,11 +10,13 @@ use super::{DataSharding, PipelineSchedule};
 /// How blocks are dealt out over pipeline stages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PipelineSplit {
-    /// The same number for each; where that does not divide, the most loaded stage's.
+    /// Every stage holds as many blocks as the others; where the blocks do not divide evenly, every
+    /// stage counts as the most loaded one.
     #[default]
     Even,
-    /// The first and the last stage hold so many, the others share the rest (`num_layers_in_first_pipeline_stage`,
-    /// `num_layers_in_last_pipeline_stage`); `None`: as the others.
+    /// The first and the last stage hold these numbers of blocks, the others share the rest
+    /// (`num_layers_in_first_pipeline_stage`, `num_layers_in_last_pipeline_stage`); `None`: as many
+    /// as the others.
     Ends {
         /// Blocks of the first stage.
         first: Option<NonZeroU64>,
@@ -25,22 +27,23 @@ pub enum PipelineSplit {
     WithEnds,
 }
 
-/// What waits in pinned host memory instead of on the accelerator.
+/// Tensors that wait in pinned host memory instead of on the accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Offload {
     /// Optimizer states and master weights; the optimizer steps on the host.
     pub optimizer: bool,
-    /// Shares of the weights; they come over before they are gathered.
+    /// Shares of the weights; they are copied to the accelerator before they are gathered.
     pub parameters: bool,
-    /// What blocks save for backward; it comes back before backward reaches the block.
+    /// Tensors that blocks save for backward; they are copied back before backward reaches the
+    /// block.
     pub activations: bool,
 }
 
 impl Offload {
-    /// Nothing waits there.
+    /// Nothing waits in host memory.
     pub const NONE: Self = Self { optimizer: false, parameters: false, activations: false };
 
-    /// Whether anything does.
+    /// True if anything waits in host memory.
     pub const fn any(self) -> bool {
         self.optimizer || self.parameters || self.activations
     }
@@ -63,24 +66,26 @@ pub struct ParallelLayout {
     pub expert_tensor_parallel_size: Option<NonZeroU64>,
     /// Chunks of blocks on each pipeline stage (interleaved schedule); 1 is one-forward-one-backward.
     pub virtual_pipeline_model_parallel_size: NonZeroU64,
-    /// Whether the parts outside attention and feed-forward are split over tensor ranks too.
+    /// True if the parts outside attention and feed-forward are split over tensor ranks too.
     pub sequence_parallel: bool,
     /// Sharding over data-parallel ranks.
     pub sharding: DataSharding,
-    /// Under FSDP, whether a block's weights are given back after forward and gathered again for backward.
+    /// True if, under FSDP, a block's weights are given back after forward and gathered again for
+    /// backward.
     pub reshard_after_forward: bool,
-    /// Under FSDP, whether gradients are reduced in fp32 whatever they are computed in.
+    /// True if, under FSDP, gradients are reduced in fp32, whatever format they are computed in.
     pub reduce_in_fp32: bool,
-    /// Whether gradients of micro-batches add up on each rank and are reduced with the last one (`no_sync`).
+    /// True if gradients of micro-batches add up on each rank and are reduced with the last
+    /// micro-batch alone (`no_sync`).
     pub reduce_once: bool,
     /// How micro-batches take turns on the pipeline stages; see [`Self::schedule`].
     pub pipeline_schedule: PipelineSchedule,
     /// How blocks are dealt out over the stages.
     pub pipeline_split: PipelineSplit,
-    /// Groups of data-parallel ranks that each hold all that is shared out (hybrid sharding; Megatron-LM's
-    /// `num_distributed_optimizer_instances`).
+    /// Groups of data-parallel ranks that each hold a whole copy of all that is shared out (hybrid
+    /// sharding; Megatron-LM's `num_distributed_optimizer_instances`).
     pub data_parallel_replicas: NonZeroU64,
-    /// What waits in host memory.
+    /// Tensors that wait in host memory.
     pub offload: Offload,
 }
 
@@ -143,7 +148,8 @@ impl ParallelLayout {
         self.virtual_pipeline_model_parallel_size.get()
     }
 
-    /// The schedule that runs: one forward, one backward is interleaved where stages have several chunks.
+    /// The schedule that runs: one forward, one backward becomes the interleaved schedule where
+    /// stages have several chunks, and the other way round where they have one.
     pub const fn schedule(&self) -> PipelineSchedule {
         match self.pipeline_schedule {
             PipelineSchedule::OneForwardOneBackward | PipelineSchedule::Interleaved if self.chunks() > 1 => {
@@ -154,20 +160,23 @@ impl ParallelLayout {
         }
     }
 
-    /// Groups that each hold all that data-parallel ranks share out.
+    /// Groups of data-parallel ranks that each hold a whole copy of all that is shared out.
     pub const fn replicas(&self) -> u64 {
         self.data_parallel_replicas.get()
     }
 
-    /// Data-parallel ranks that share out among themselves: `d / replicas`, at least 1.
+    /// Data-parallel ranks of one group, which share model states out among themselves:
+    /// `d / replicas`, at least 1.
     pub const fn shards(&self) -> u64 {
         let ranks = self.d() / self.replicas();
         if ranks == 0 { 1 } else { ranks }
     }
 
-    /// The blocks, counted from 0, of a chunk at that position (`chunk · p + stage`) of a model with so many blocks.
+    /// The blocks, counted from 0, of the chunk at position `chunk · p + stage` in a model with
+    /// `layers` blocks.
     ///
-    /// What does not divide evenly counts for its largest part, from the end.
+    /// Where blocks do not divide evenly, the size of a part is rounded up; no range ends behind
+    /// the last block.
     pub fn blocks_at(&self, layers: u64, position: u64) -> Range<u64> {
         let (p, chunks) = (self.p(), self.chunks());
         let places = p.saturating_mul(chunks).max(1);
@@ -206,7 +215,7 @@ impl ParallelLayout {
         }
     }
 
-    /// Whether blocks can be dealt out so, exactly.
+    /// True if this split puts every block in exactly one place.
     pub fn deals_out(&self, layers: u64) -> bool {
         let places = self.p().saturating_mul(self.chunks());
         if self.pipeline_split == PipelineSplit::Even {

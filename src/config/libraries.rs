@@ -2,21 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Whether ZeRO reduces gradients on a stream of its own while backward goes on (`overlap_comm`).
+/// ZeRO's `overlap_comm`: gradients are reduced on a stream of their own while backward goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OverlapComm {
-    /// Stage 3 does, stages 1 and 2 do not (deepspeed/runtime/zero/config.py, `overlap_comm_valid`).
+    /// Stage 3 overlaps, stages 1 and 2 do not (deepspeed/runtime/zero/config.py,
+    /// `overlap_comm_valid`).
     #[default]
     Auto,
-    /// It does.
+    /// Every stage overlaps.
     On,
-    /// It does not.
+    /// No stage overlaps.
     Off,
 }
 
 impl OverlapComm {
-    /// Whether the stage of that number does.
+    /// True if ZeRO's stage `stage` overlaps.
     pub const fn holds(self, stage: u8) -> bool {
         match self {
             Self::Auto => stage == 3,
@@ -26,17 +27,19 @@ impl OverlapComm {
     }
 }
 
-/// What the libraries ask beside the layout. A setting has no effect under sharding that does not know it.
+/// Settings of the libraries, beside the layout. A setting has no effect under sharding that does
+/// not know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct LibraryOptions {
-    /// Whether the model's tensors are made on the GPU one by one, as `AutoModel.from_config` does under `torch.device("cuda")`; else they
-    /// come from the host, as after `from_pretrained`.
+    /// True if the model's tensors are made on the GPU one by one, as `AutoModel.from_config` does
+    /// under `torch.device("cuda")`; otherwise they come from the host, as after `from_pretrained`.
     pub made_on_gpu: bool,
-    /// Whether PyTorch keeps cuBLAS's workspaces for good, as it does before 2.15 and, if asked, behind it
-    /// (`TORCH_CUBLAS_WORKSPACE_CACHE`).
+    /// True if PyTorch keeps cuBLAS's workspaces for good, as it does before 2.15 and, from 2.15
+    /// on, if asked to (`TORCH_CUBLAS_WORKSPACE_CACHE`).
     pub cublas_workspace_cache: bool,
-    /// Whether FSDP1 makes a unit of every block (`auto_wrap_policy`); otherwise the whole model is one.
+    /// True if FSDP1 makes a unit of every block (`auto_wrap_policy`); otherwise the whole model is
+    /// one.
     pub wraps_blocks: bool,
     /// DDP's `gradient_as_bucket_view`: gradients lie in the buckets in which they are reduced.
     pub gradient_as_bucket_view: bool,

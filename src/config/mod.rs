@@ -1,4 +1,5 @@
-//! Validated inputs of the estimator: what is trained or served, how, and on what.
+//! Validated inputs of the estimator: the model, its training or serving, its layout and the
+//! hardware.
 //!
 //! Architecture fields carry Hugging Face `config.json` keys, parallelism carries Megatron-LM's words, sharding DeepSpeed's and
 //! PyTorch's. A [`Job`] joins them; estimates of a job cannot fail.

@@ -77,7 +77,7 @@ pub struct ModelConfig {
     pub attention_output_bias: bool,
     /// Bias on the feed-forward matrices.
     pub mlp_bias: bool,
-    /// Whether the output head reuses the token embedding.
+    /// True if the output head reuses the token embedding.
     pub tie_word_embeddings: bool,
     /// Norms over each query and key head (`2 · head_dim` parameters a block; Qwen3).
     pub qk_norm: bool,
@@ -85,9 +85,9 @@ pub struct ModelConfig {
     pub embedding_norm: bool,
     /// Norm layers in a block: 2, or 1 where attention and feed-forward share one, or 0 for none.
     pub norms_per_block: u64,
-    /// Whether a norm stands before the output head.
+    /// True if a norm stands before the output head.
     pub final_norm: bool,
-    /// Whose modules run it; [`GENERIC`] is put together from the fields.
+    /// The family whose modules run the model; [`GENERIC`] is put together from the fields.
     pub family: Family,
     /// Activation function of the feed-forward layer.
     pub hidden_act: HiddenAct,
@@ -95,9 +95,10 @@ pub struct ModelConfig {
     pub rotary_dim: Option<u64>,
     /// Tokens a sliding layer looks back on; `None`: the whole text.
     pub sliding_window: Option<u64>,
-    /// Which layers look back on `sliding_window` tokens only.
+    /// Layers that look back on `sliding_window` tokens only.
     pub sliding_layers: LayerSet,
-    /// Their tokens see those before them in a chunk of so many, rather than so many before them (`attention_chunk_size`).
+    /// Tokens of sliding layers see the earlier tokens of their own chunk of `sliding_window`
+    /// tokens, rather than that many tokens before them (`attention_chunk_size`).
     pub chunks: bool,
     /// Experts in place of the feed-forward layer.
     pub moe: Option<Moe>,
@@ -133,7 +134,7 @@ pub struct ModelConfig {
     pub shared: Option<SharedBlocks>,
     /// Rank of gates of the norms before attention and before experts (`gated_norm_rank`); 0: they have none.
     pub norm_gate_rank: u64,
-    /// The parts of its cache, where no other field tells them.
+    /// The parts of the model's cache, where no other field describes them.
     pub cache: CacheParts,
     /// Attention to compressed keys, in blocks of several residual streams.
     pub compressed: Option<Compressed>,
@@ -194,15 +195,16 @@ impl ModelConfig {
         }
     }
 
-    /// Whether its blocks are llama's: RMS norm, attention by whole rotated heads, RMS norm, gated feed-forward, without biases; and its
-    /// ends are not tied.
+    /// True if its blocks are llama's (RMS norm, attention by whole rotated heads, RMS norm, gated
+    /// feed-forward, without biases), and its ends are not tied.
     pub fn has_plain_modules(&self) -> bool {
         let biased = self.attention_bias || self.attention_output_bias || self.mlp_bias;
         let tied = self.tie_word_embeddings;
         self.is_like_llama() && !(biased || tied || self.qk_norm) && self.sliding_layers == LayerSet::None
     }
 
-    /// Whether its blocks are llama's but for biases, windows, and norms of each query's and key's head; its ends may be tied.
+    /// True if its blocks are llama's but for biases, windows, and norms of each query's and key's
+    /// head; its ends may be tied.
     pub fn is_like_llama(&self) -> bool {
         let (own, plain) = (self.family.modules(), &Modules::PLAIN);
         let alike = own.block == plain.block
@@ -226,7 +228,8 @@ impl ModelConfig {
         alike && rotated && shaped && !other && self.hidden_act == HiddenAct::Silu
     }
 
-    /// True where layers are not all alike, or blocks have gates, norms or differences of heads that no other field tells of.
+    /// True where layers are not all alike, or blocks have gates, norms or differences of heads
+    /// that no other field describes.
     pub fn has_parts_of_its_own(&self) -> bool {
         let own = self.family.modules();
         self.hybrid.is_some()
@@ -236,37 +239,41 @@ impl ModelConfig {
             || (self.moe.is_some() && own.experts.norms_output)
     }
 
-    /// The family whose modules run a model of this shape: the stated one, or [`GENERIC`] where a field says what that family's
-    /// modules do not have (experts in a GPT-2, four norms in a Llama).
+    /// The family whose modules run a model of this shape: the stated one, or [`GENERIC`] where a
+    /// field asks for a part that this family's modules do not have (experts in a GPT-2, four norms
+    /// in a Llama).
     ///
     /// Assumes transformers 5.23's modules.
     #[must_use]
     pub fn family_of_shape(&self) -> Family {
         let own = self.family.modules();
-        // Modules of which the parameters are counted alone say of no other shape what it has; an encoder's own need an encoder.
+        // A family without a rule of its own fits any shape but for the ends: modules of which only
+        // the parameters are counted need an encoder's sizes or a source, and modules with an
+        // encoder beside the decoder need that encoder.
         let has_ends = own.encoder.trains || self.encoder.is_some() || self.source.is_some();
         let has_source = own.source.is_none() || self.source.is_some();
         let fits = own.shape.map_or(has_ends && has_source, |rule| rule.fits(self));
         if fits { self.family } else { GENERIC }
     }
 
-    /// True for a model that can be served and not trained: its layers are not all alike, and its modules are assumed, so that nobody
-    /// knows what training them takes.
+    /// True for a model that can be served but not trained here: its layers are not all alike and
+    /// its modules are assumed, so the operations that training them takes are unknown.
     pub fn is_only_served(&self) -> bool {
         self.hybrid.is_some() && self.family_of_shape().is_generic()
     }
 
-    /// True where a token sees those before it alone, as it does in every decoder.
+    /// True where a token sees only those before it, as it does in every decoder.
     pub fn is_causal(&self) -> bool {
         self.encoder.is_none_or(|encoder| encoder.is_decoder)
     }
 
-    /// Whether all blocks are one, whose parameters are there once.
+    /// True if all blocks share one block's parameters.
     pub fn shares_blocks(&self) -> bool {
         self.encoder.is_some() && self.family_of_shape().modules().encoder.shares_blocks
     }
 
-    /// The tokens a layer looks back on, of `tokens` there are: its window where it slides.
+    /// The tokens, of `tokens` in the text, that a layer looks back on: at most its window where it
+    /// slides.
     pub fn visible(&self, layer: u64, tokens: u64) -> u64 {
         match self.sliding_window {
             Some(window) if self.sliding_layers.contains(layer) => tokens.min(window),
@@ -274,8 +281,8 @@ impl ModelConfig {
         }
     }
 
-    /// Pairs of a query and a key in a text of so many tokens of a layer that slides: each token sees itself and those before it in its
-    /// window, or in its chunk.
+    /// Pairs of a query and a key that a sliding layer computes for a text of `tokens` tokens: each
+    /// token sees itself and those before it in its window, or in its chunk.
     pub fn pairs_of_sliding(&self, tokens: u64) -> u64 {
         let triangle = |tokens: u64| tokens.saturating_mul(tokens.saturating_add(1)) / 2;
         let window = self.sliding_window.unwrap_or(tokens).clamp(1, tokens.max(1));

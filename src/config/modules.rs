@@ -1,5 +1,6 @@
-//! The modules that run a model: the choices in which the families of transformers 5.23 differ, each named after what it
-//! does. A family is a set of these choices; layers ask for a choice and never for a family.
+//! The modules that run a model: the choices in which the families of transformers 5.23 differ,
+//! each named after its effect. A family is a set of these choices; layers ask for a choice and
+//! never for a family.
 
 use super::{EncoderModules, ShapeRule};
 
@@ -9,7 +10,7 @@ use super::{EncoderModules, ShapeRule};
 pub struct Modules {
     /// The `model_type` as files write it; `generic` for modules that are assumed.
     pub model_type: &'static str,
-    /// How forms and links name them.
+    /// The family's name in forms and links.
     pub choice: FamilyChoice,
     /// How a block is put together.
     pub block: BlockLayout,
@@ -43,7 +44,7 @@ pub struct Modules {
     pub other_heads_rotate_whole: bool,
     /// Sliding layers have a mask of their own; without it all layers share one.
     pub mask_for_each_kind: bool,
-    /// Frequencies of rotary tables are registered once more, for tables that nobody makes.
+    /// Frequencies of rotary tables are registered once more, for tables that are never made.
     pub registers_spare_frequencies: bool,
     /// How attention sinks enter.
     pub sinks: SinkStyle,
@@ -59,9 +60,11 @@ pub struct Modules {
     pub embedding_scale: EmbeddingScale,
     /// The gate of attention's output, before it is projected.
     pub gate: AttentionGate,
-    /// Attention is differential: what half of the heads see is taken from what the other half does.
+    /// Attention is differential: the output of half of the heads is subtracted from the output of
+    /// the other half.
     pub differential: bool,
-    /// Attention's output, and the inner values of the feed-forward layer, are normed before the last product of each.
+    /// Attention's output, and the inner values of the feed-forward layer, are normed before the
+    /// last product of each.
     pub norms_before_last_products: bool,
     /// Queries are scaled before their product with keys, and the product once more.
     pub scales_queries: bool,
@@ -73,8 +76,8 @@ pub struct Modules {
     pub subtracts_largest_score: bool,
     /// The output of each half is scaled before it is added.
     pub scales_residuals: bool,
-    /// Each half is added to the norm that it reads, in place of what the norm reads, and both are scaled; blocks of
-    /// [`BlockLayout::PreNorm`].
+    /// Each half is added to the normed values that it reads, in place of the values before the
+    /// norm, and both are scaled; blocks of [`BlockLayout::PreNorm`].
     pub adds_to_norms: bool,
     /// Factors stand before and behind attention and state, on keys, on each column into the state, and in the feed-forward layer.
     pub scales_branches: bool,
@@ -84,7 +87,8 @@ pub struct Modules {
     pub residual_in_fp32: bool,
     /// Logits are cast to fp32 as they are made, so that those of 16 bits are let go.
     pub casts_logits: bool,
-    /// Attention and feed-forward beside it are added to each other before they are added to the residual stream.
+    /// Attention and the feed-forward layer beside it are added to each other before they are added
+    /// to the residual stream.
     pub adds_branches_first: bool,
     /// Blocks return attention's probabilities, which are held until the next block has returned.
     pub returns_probabilities: bool,
@@ -197,7 +201,8 @@ impl Modules {
         gguf: GgufRules { rows_of_odd_length: false, eighty_layers_are_70b: false },
     };
 
-    /// The modules of a decoder of which attention and further parts are counted alone.
+    /// The modules of a decoder whose attention and further parts are not put together: only their
+    /// parameters are counted.
     pub const COUNTED: Self = Self {
         encoder: EncoderModules::COUNTED,
         tensor_plan: None,
@@ -216,7 +221,7 @@ impl Modules {
     };
 }
 
-/// How forms and links name a family.
+/// The name of a family in forms and links.
 #[derive(Clone, Copy, Debug)]
 pub struct FamilyChoice {
     /// Families are listed in this order.
@@ -234,8 +239,9 @@ pub enum BlockLayout {
     PreNorm,
     /// A norm before and behind each half.
     Sandwich,
-    /// As [`Self::Sandwich`], with queries and keys normed and rotated before heads and tokens change places, values normed too, and, behind
-    /// both halves, an input of the layer's own where there is one, and a factor.
+    /// As [`Self::Sandwich`], with three differences: queries and keys are normed and rotated
+    /// before heads and tokens change places; values are normed too; behind both halves come an
+    /// input of the layer's own, where there is one, and a factor.
     SandwichWithInput,
     /// A norm behind each half alone.
     NormsBehind,
@@ -354,7 +360,7 @@ pub enum RouterScores {
     SoftmaxOfPicked,
     /// As [`Self::SoftmaxOfPicked`], in fp32.
     SoftmaxOfPickedInFp32,
-    /// As [`Self::SoftmaxOfPicked`], of which the picked ones alone are made fp32.
+    /// As [`Self::SoftmaxOfPicked`], but only the scores of the picked experts are cast to fp32.
     SoftmaxInFp32OfPicked,
     /// Sigmoids, corrected for the choice alone.
     CorrectedSigmoid,
@@ -367,7 +373,7 @@ pub enum RouterScores {
 /// The format of the router's weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouterWeights {
-    /// That of all weights.
+    /// The format of all weights.
     AsOthers,
     /// fp32 in models of 16 bits too, unless the software that trains casts every parameter.
     Fp32,
@@ -376,15 +382,16 @@ pub enum RouterWeights {
 /// The format of the picked experts' weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpertWeights {
-    /// That of the scores before they were made wider. It is not that of the input under autocast, which casts the product alone.
+    /// The format of the scores before they were made wider. Under autocast it differs from the
+    /// input's, because autocast casts the product alone.
     AsScores,
-    /// That of the router's input.
+    /// The format of the router's input.
     AsInput,
     /// fp32.
     Fp32,
 }
 
-/// When shared experts run: what is made first is there while the rest runs.
+/// When shared experts run. The output of those that run first is held while the others run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharedTurn {
     /// Before the router.
@@ -484,7 +491,7 @@ pub enum RotationStyle {
     HeldParts,
     /// The first part, joined with the rest even if that is empty.
     Joined,
-    /// As joined, with cosines and sines repeated in every block.
+    /// As [`Self::Joined`], with cosines and sines repeated in every block.
     RepeatedTables,
     /// The whole head: turned, then multiplied in fp32, with cosines and sines repeated in every block.
     RepeatedTablesInFp32,
@@ -493,33 +500,34 @@ pub enum RotationStyle {
 /// How an indexer's queries and keys are rotated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexRotation {
-    /// By halves.
+    /// Each number is rotated with its counterpart in the other half.
     Halves,
-    /// By pairs of neighbours.
+    /// Each number is rotated with its neighbour.
     Pairs,
 }
 
 /// Tables of rotary cosines and sines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RotaryTables {
-    /// As wide as what is rotated, in the format of hidden states.
+    /// As wide as the rotated part, in the format of hidden states.
     Whole,
-    /// Of half the width: halves are rotated one by one.
+    /// Half as wide as the rotated part, whose halves are rotated one by one.
     Halves,
-    /// As wide as what is rotated, in fp32; what they rotate is cast back.
+    /// As wide as the rotated part, in fp32; the rotated queries and keys are cast back.
     InFp32,
     /// One table of complex numbers.
     Complex,
-    /// As wide as what is rotated, for each sequence, although all are alike.
+    /// As wide as the rotated part, with a copy for each sequence, although all are alike.
     OfSequences,
-    /// As wide as what is rotated, for each sequence, put together from tables of time, height and width.
+    /// As wide as the rotated part, for each sequence, put together from tables of time, height and
+    /// width.
     OfGrids,
 }
 
 /// How attention sinks enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SinkStyle {
-    /// They are one more column of scores, which is dropped after the softmax.
+    /// Sinks are one more column of scores, which is dropped after the softmax.
     Column,
     /// Each query's output is scaled by the sigmoid of its scores' log-sum-exp less the sink.
     OutputScale,
@@ -566,7 +574,7 @@ pub enum PositionIds {
     FromTokens,
     /// Nowhere: models without attention count no positions, and make no masks.
     Nowhere,
-    /// They are not told: masks know them.
+    /// No list is made: only the masks count positions.
     Untold,
 }
 
@@ -588,9 +596,9 @@ pub enum EmbeddingScale {
 pub enum Division {
     /// Every rank has all of it.
     Whole,
-    /// Weights, and what they multiply to.
+    /// Weights are divided, and so are their products.
     Divided,
-    /// Weights; what they multiply to is gathered.
+    /// Weights are divided; their products are gathered.
     Gathered,
 }
 

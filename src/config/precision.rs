@@ -23,11 +23,12 @@ pub enum TrainingPrecision {
     FsdpMixed,
 }
 
-/// In what the gradients are kept under mixed precision.
+/// The format in which gradients are kept under mixed precision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GradientDType {
-    /// As the weights: 2 bytes under mixed precision (16 bytes per parameter with `AdamW`).
+    /// The format of the weights: 2 bytes under mixed precision (16 bytes per parameter with
+    /// `AdamW`).
     #[default]
     AsWeights,
     /// fp32 instead: Megatron-LM's main gradients (18 bytes per parameter with `AdamW`).
@@ -36,7 +37,8 @@ pub enum GradientDType {
     Fp32Copy,
 }
 
-/// Which format every kind of training memory has; derived from [`TrainingPrecision`] and [`GradientDType`].
+/// The format of every kind of training memory; derived from [`TrainingPrecision`] and
+/// [`GradientDType`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrecisionRecipe {
     /// Weights used by forward and backward.

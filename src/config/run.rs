@@ -1,4 +1,4 @@
-//! What is done with the model: one training step, or serving.
+//! The run of a model: one training step, or serving.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,21 +21,23 @@ pub enum AttentionKernel {
     Flash,
 }
 
-/// What is recomputed in backward instead of saved in forward.
+/// The activations that backward recomputes instead of reading what forward saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Recompute {
-    /// Nothing.
+    /// Nothing is recomputed.
     #[default]
     None,
-    /// A selection of the software stack: of most the attention core (scores, softmax, dropout), Megatron's `selective`; of others all of
-    /// a block but some products (`SelectiveRecompute`).
+    /// A selection that depends on the software stack: in most stacks the attention core (scores,
+    /// softmax, dropout), Megatron's `selective`; in others a whole block but some products
+    /// (`SelectiveRecompute`).
     Selective,
     /// Whole blocks; only each block's input is saved.
     Full,
 }
 
-/// How the loss of the next token is computed, where a run says another way than its software stack's.
+/// How the loss of the next token is computed, where a run chooses another way than its software
+/// stack's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
@@ -44,10 +46,11 @@ pub enum Loss {
     OfStack,
     /// As transformers 4 did before it shifted labels in place of logits (`ForCausalLMLoss` of 4.46).
     Transformers4,
-    /// As TRL's trainers do (1.16): log-probabilities by tiles of logits, of which nothing stays.
+    /// As TRL's trainers do (1.16): log-probabilities by tiles of logits, none of which are kept.
     Trl,
-    /// As the software stack does, operator by operator even where blocks are compiled. torchtitan
-    /// had its loss so until 2025 ("compiling loss function causes CUDA errors" in its `train.py`).
+    /// As the software stack does, but operator by operator even where blocks are compiled.
+    /// torchtitan did so until 2025 ("compiling loss function causes CUDA errors" in its
+    /// `train.py`).
     NotCompiled,
     /// As Cut Cross-Entropy does: head and loss in one kernel, which writes no logits.
     Cut,
@@ -63,7 +66,8 @@ const TRL_TOKENS: u64 = 4096;
 const TRL_COLUMNS: u64 = 32_768;
 
 impl Loss {
-    /// Whether so many tokens can be cut into its chunks: torchtitan refuses those that do not divide.
+    /// True if a sequence of `seq_length` tokens can be cut into the loss's chunks: torchtitan
+    /// refuses a length that its chunks do not divide.
     pub const fn divides(self, seq_length: u64) -> bool {
         match self {
             Self::OfStack | Self::Transformers4 | Self::Trl | Self::NotCompiled | Self::Cut => true,
@@ -71,12 +75,12 @@ impl Loss {
         }
     }
 
-    /// Whether torchtitan alone computes the loss so.
+    /// True if torchtitan alone computes the loss in this way.
     pub const fn is_of_torchtitan(self) -> bool {
         matches!(self, Self::TorchtitanChunks)
     }
 
-    /// The kernel of a run on that stack.
+    /// The loss kernel of a run on that stack.
     pub const fn kernel(self, stack: Stack) -> LossKernel {
         match self {
             Self::OfStack | Self::NotCompiled => stack.modules().loss,
@@ -87,7 +91,7 @@ impl Loss {
         }
     }
 
-    /// Whether the loss is one graph where blocks are compiled.
+    /// True if the loss is compiled into one graph where blocks are compiled.
     pub const fn is_compiled(self) -> bool {
         match self {
             Self::OfStack | Self::Transformers4 | Self::Trl | Self::TorchtitanChunks => true,
@@ -115,9 +119,11 @@ pub struct TrainingRun {
     pub optimizer: Optimizer,
     /// How the optimizer walks over the parameters.
     pub optimizer_implementation: OptimizerImplementation,
-    /// Whether each parameter is updated as soon as its gradient is there, which then goes (torchtune's `optimizer_in_bwd`).
+    /// True if each parameter is updated as soon as its gradient is there, after which the gradient
+    /// is freed (torchtune's `optimizer_in_bwd`).
     pub optimizer_in_backward: bool,
-    /// Whether `zero_grad` lets gradients go (`set_to_none`, PyTorch's default); otherwise it fills them with zeros, and they live on.
+    /// True if `zero_grad` frees gradients (`set_to_none`, PyTorch's default); otherwise it fills
+    /// them with zeros, and they stay allocated.
     pub zero_grad_to_none: bool,
     /// Software stack.
     pub stack: Stack,
@@ -127,23 +133,23 @@ pub struct TrainingRun {
     pub attention: AttentionKernel,
     /// Activation recomputation.
     pub recompute: Recompute,
-    /// Whether blocks and loss are compiled (`torch.compile`), in stacks that do so.
+    /// True if blocks and loss are compiled (`torch.compile`), in stacks that do so.
     pub compile: bool,
     /// Products in float8, in stacks that cast their operands.
     pub float8: Float8,
-    /// Whose kernels are counted.
+    /// The device whose kernels are counted.
     pub dispatch: Dispatch,
     /// Elements of the buffer in which `DeepSpeed` reduces gradients (`reduce_bucket_size`).
     pub reduce_bucket_size: u64,
-    /// What the libraries that share a training out ask.
+    /// Settings of the libraries that share a training out.
     pub library: LibraryOptions,
-    /// What only Megatron-LM asks.
+    /// Settings that only Megatron-LM has.
     pub megatron: MegatronOptions,
     /// Generation of the fused attention kernel; time alone depends on it.
     pub flash: Flash,
-    /// In what the blocks' matrix products run; time alone depends on it.
+    /// The format that the blocks' matrix products run in; time alone depends on it.
     pub products: ProductFormat,
-    /// What is sent while the step computes; time alone depends on it.
+    /// The messages that are sent while the step computes; time alone depends on them.
     pub overlap: Overlap,
     /// Which parameters learn.
     pub tuning: Tuning,
@@ -159,16 +165,17 @@ pub struct TrainingRun {
     pub mfu: f64,
 }
 
-/// Whose kernels carry out the operators of a step that PyTorch runs one by one.
+/// The device whose kernels carry out the operators of a step that PyTorch runs one by one.
 ///
-/// They save other tensors here and there, and take other temporaries. Nobody trains on the second: it is there to compare the engine with
-/// rows of PyTorch's memory tracker, which runs operators on fake tensors of the CPU.
+/// The two devices differ in some saved tensors and some temporaries. Nobody trains on the CPU: it
+/// is there to compare the engine with rows of PyTorch's memory tracker, which runs operators on
+/// fake tensors of the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dispatch {
-    /// Those of a CUDA GPU, with the workspaces of its matrix products (PyTorch 2.15).
+    /// A CUDA GPU, with the workspaces of its matrix products (PyTorch 2.15).
     #[default]
     Cuda,
-    /// Those of a CPU, as `torch.distributed._tools.MemTracker` sees them under `FakeTensorMode`.
+    /// A CPU, as `torch.distributed._tools.MemTracker` sees it under `FakeTensorMode`.
     CpuTracker,
 }
 
@@ -216,17 +223,18 @@ impl TrainingRun {
         (self.mfu.to_bits() != Self::UNSTATED_MFU.to_bits()).then_some(self.mfu)
     }
 
-    /// Tokens of a sequence from which something is learned: all but padding.
+    /// Tokens of a sequence from which the model learns: all but padding.
     pub fn useful_tokens(&self) -> u64 {
         self.texts.filter(|texts| !texts.packed).map_or(self.seq_length, |texts| texts.mean.min(self.seq_length).max(1))
     }
 
-    /// Tokens of one text where several share a sequence and see themselves alone.
+    /// Tokens of one text where several texts share a sequence and each token sees its own text
+    /// alone.
     pub fn packed_text(&self) -> Option<u64> {
         self.texts.filter(|texts| texts.packed).map(|texts| texts.mean.min(self.seq_length).max(1))
     }
 
-    /// Tokens of an optimizer step from which something is learned, over all ranks.
+    /// Tokens of an optimizer step from which the model learns, over all ranks.
     pub fn useful_tokens_per_step(&self) -> f64 {
         to_f64(self.useful_tokens()) * to_f64(self.global_batch_size)
     }
@@ -242,8 +250,9 @@ impl TrainingRun {
 pub struct Evaluation {
     /// Sequences that a rank holds at once (`per_device_eval_batch_size`).
     pub batch_size: u64,
-    /// Whether logits are written where the loss of a step has none. Liger's `forward` leaves them out in evaluations only
-    /// where it is asked to (`skip_logits`): transformers' Trainer does so from 5.11 on, unless metrics are computed.
+    /// True if the evaluation writes logits although the loss of a training step writes none.
+    /// Liger's `forward` leaves them out of evaluations only where it is asked to (`skip_logits`):
+    /// transformers' Trainer does so from 5.11 on, unless metrics are computed.
     pub writes_logits: bool,
 }
 
@@ -252,7 +261,8 @@ pub struct Evaluation {
 pub struct Texts {
     /// Tokens of the mean text.
     pub mean: u64,
-    /// Whether sequences are filled with several texts, each of which sees itself alone; otherwise each text is padded.
+    /// True if sequences are filled with several texts, each of which sees itself alone; otherwise
+    /// each text is padded.
     pub packed: bool,
 }
 
@@ -283,16 +293,18 @@ pub struct ServingRun {
     pub group_size: u64,
     /// Format of the key/value cache.
     pub kv_cache_dtype: CacheFormat,
-    /// The program that serves: by its rule memory is taken for the cache.
+    /// The program that serves; its rule says how much memory is taken for the cache.
     pub engine: Engine,
     /// Tokens of one block of the cache; `None`: the program's own.
     pub block_size: Option<u64>,
     /// Memory of captured CUDA graphs.
     pub cuda_graphs: Bytes,
-    /// Whether tensor-parallel ranks hold whole experts instead of a part of each (vLLM's `enable_expert_parallel`).
+    /// True if tensor-parallel ranks hold whole experts instead of a part of each (vLLM's
+    /// `enable_expert_parallel`).
     pub expert_parallel: bool,
-    /// Whether, with whole experts, every tensor rank keeps a part of the tokens between attention layers and sends each to the ranks of
-    /// its experts (`SGLang`'s `moe_a2a_backend`). Otherwise all ranks have all tokens, and sum what their experts make of them.
+    /// True if, with whole experts, every tensor rank keeps a part of the tokens between attention
+    /// layers and sends each token to the ranks of its experts (`SGLang`'s `moe_a2a_backend`).
+    /// Otherwise all ranks have all tokens, and sum the outputs of their experts.
     pub sends_tokens: bool,
     /// Format of activations and logits' inputs.
     pub activation_dtype: DType,
@@ -338,7 +350,7 @@ impl ServingRun {
         }
     }
 
-    /// Whether tokens travel to whole experts.
+    /// True if tokens are sent to whole experts.
     pub const fn dispatches(&self) -> bool {
         self.expert_parallel && self.sends_tokens
     }
@@ -349,7 +361,7 @@ impl ServingRun {
     }
 }
 
-/// What is run.
+/// The work that the model does: training or serving.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Run {
     /// Training.

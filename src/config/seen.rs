@@ -6,11 +6,11 @@ use super::tiles::Spread;
 use super::tower::{Tower, TowerLayer, TowerPart, TowerSize};
 use crate::units::{ceil_u64, to_f64};
 
-/// How many times as long as wide, or as wide as long, an image is at most.
+/// The highest ratio of an image's longer side to its shorter one.
 const MOST_TIMES_AS_LONG: u64 = 200;
 
 impl TowerPart {
-    /// How it runs; `None` where that is not described.
+    /// The steps of the part; `None` where they are not described.
     pub fn steps(&self) -> Option<&'static [TowerStep]> {
         self.layers.iter().find_map(|layer| match layer {
             TowerLayer::Runs(steps) => Some(*steps),
@@ -18,14 +18,14 @@ impl TowerPart {
         })
     }
 
-    /// The blocks behind which it runs, as bits, if it feeds the text's.
+    /// The blocks behind which the part runs, as bits, if it feeds the text's blocks.
     pub fn feeds(&self) -> Option<TowerSize> {
         self.steps()?.iter().find_map(|step| if let TowerStep::Feeds(behind) = step { Some(*behind) } else { None })
     }
 }
 
 impl Tower {
-    /// The parts that are there, those of the tower first.
+    /// The parts that exist, those of the tower first.
     pub fn parts(&self) -> impl Iterator<Item = &'static TowerPart> + use<'_> {
         let all = self.modules.parts.iter().chain(self.projector.parts);
         all.filter(|part| self.sizes.get(part.times) > 0)
@@ -43,7 +43,8 @@ impl Tower {
                 seen.tokens = self.behind(*step, images, &mut seen)?;
             }
         }
-        // Of others the width behind the blocks is not the text's.
+        // If there is no projector and the tower does not pack its images, the width behind the
+        // blocks is not the text's.
         (ends && seen.tokens > 0).then_some(seen)
     }
 
@@ -114,13 +115,14 @@ impl Tower {
         self.parts().flat_map(|part| part.steps().unwrap_or(&[]))
     }
 
-    /// True of a tower for sound.
+    /// True for a tower that hears sound.
     pub fn hears(&self) -> bool {
         let mut steps = self.modules.parts.iter().flat_map(|part| part.steps().unwrap_or(&[]));
         steps.any(|step| *step == TowerStep::Heard)
     }
 
-    /// How an image is spread over tiles, each of which has that many patches; `None` of a tower that spreads none.
+    /// How an image is spread over tiles, each of which has that many patches; `None` for a tower
+    /// that spreads no image.
     pub fn spread(&self, images: Images, patches: u64) -> Option<Spread> {
         let along = patches.isqrt();
         let (grids, most, alone) = self.steps().find_map(|step| match step {
@@ -151,7 +153,8 @@ impl Tower {
         self.steps().any(|step| matches!(step, TowerStep::Packed { .. }))
     }
 
-    /// The windows of an image of that many pixels, in patches, and the blocks that see all of it, as bits; nothing of a tower without.
+    /// The windows of an image of that many pixels, in patches, and the blocks that see all of the
+    /// image, as bits; `None` for a tower without windows.
     pub fn windows(&self, pixels: [u64; 2]) -> Option<(Vec<u64>, u64)> {
         let (side, whole) = self.steps().find_map(|step| match step {
             TowerStep::Windows { side, whole } => Some((self.sizes.get(*side), self.sizes.get(*whole))),
@@ -169,8 +172,9 @@ impl Tower {
         Some((rows.collect(), whole))
     }
 
-    /// Width and height of an image that keeps its proportions: whole tokens, and within so many pixels (`smart_resize` of
-    /// transformers' `image_processing_qwen2_vl.py`, in its own floating-point steps); `None` of one that it takes for no image.
+    /// Width and height of an image that keeps its proportions: whole tokens, and within the limits
+    /// in pixels (`smart_resize` of transformers' `image_processing_qwen2_vl.py`, in its own
+    /// floating-point steps); `None` for a form that the processor refuses.
     fn in_proportion(&self, images: Images, limits: [u64; 2]) -> Option<[u64; 2]> {
         let token = self.sizes.get(TowerSize::Side).saturating_mul(self.sizes.get(TowerSize::Merge));
         let [long, short] = [images.width.max(images.height), images.width.min(images.height)];
@@ -195,15 +199,17 @@ impl Tower {
         Some([width, height])
     }
 
-    /// Tokens along a side behind pooling: whole squares of patches, and as few as are wanted (`avg_pool2d`).
+    /// Tokens along a side behind pooling (`avg_pool2d`): the side of a pooled square is the number
+    /// of patches along a side over that of the wanted tokens, rounded down.
     pub fn pooled_side(&self) -> Option<u64> {
         let [patches, pool] = [TowerSize::Patches, TowerSize::Pool].map(|size| self.sizes.get(size).isqrt());
         let square = patches.checked_div(pool)?;
         patches.checked_div(square)
     }
 
-    /// Width and height of an image whose sides are cut to the longest one that is wanted, in whole tokens, which are rounded up
-    /// (`get_resize_output_image_size` of transformers' `image_processing_pixtral.py`).
+    /// Width and height of an image whose sides are cut to the longest one that is allowed, in
+    /// whole tokens, rounded up (`get_resize_output_image_size` of transformers'
+    /// `image_processing_pixtral.py`).
     fn within(&self, images: Images, longest: u64) -> Option<[u64; 2]> {
         let token = self.sizes.get(TowerSize::Side).saturating_mul(self.sizes.get(TowerSize::Merge).max(1));
         let sides = [images.width, images.height];
@@ -215,18 +221,19 @@ impl Tower {
         (!shorter.contains(&0)).then(|| shorter.map(|side| side.div_ceil(token).saturating_mul(token)))
     }
 
-    /// Tokens that squares of patches leave of a square of them.
+    /// Tokens that are left when squares of patches are merged; `None` where the patches do not
+    /// divide into such squares.
     fn shuffled(&self, patches: u64) -> Option<u64> {
         let (along, merge) = (patches.isqrt(), self.sizes.get(TowerSize::Merge).max(1));
         (along.pow(2) == patches && along.is_multiple_of(merge)).then(|| (along / merge).pow(2))
     }
 
-    /// True if the projector reads the last block of the tower, alone.
+    /// True if the projector reads the last block of the tower and no other.
     fn reads_last_block(&self) -> bool {
         self.sizes.get(TowerSize::Behind) == 0 && self.sizes.get(TowerSize::Fed) <= 1
     }
 
-    /// True if the projector reads one block of the tower, which is there.
+    /// True if the projector reads one block of the tower, and that block exists.
     fn reads_one_block(&self) -> bool {
         let [fed, behind, layers] = [TowerSize::Fed, TowerSize::Behind, TowerSize::Layers].map(|size| self.sizes.get(size));
         fed == 1 && behind <= layers

@@ -2,16 +2,16 @@
 
 use super::{Hybrid, MixerKind, MlpKind, ModelConfig, Normalization};
 
-/// Whether modules have experts.
+/// The experts that a family's modules have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpertsRule {
-    /// They have none.
+    /// None.
     None,
-    /// Always, without shared ones.
+    /// Experts in every model, without shared ones.
     Always,
-    /// They may have some, with shared ones that no gate weighs.
+    /// Experts in some models, with shared ones that no gate weighs.
     Optional,
-    /// They may have some, of whatever kind.
+    /// Experts in some models, of any kind.
     Any,
 }
 
@@ -34,13 +34,13 @@ pub enum LayersOfStates {
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "a list of yes and no, as in config.json")]
 pub struct ShapeRule {
-    /// Whether there are experts.
+    /// The experts that the modules have.
     pub experts: ExpertsRule,
     /// The feed-forward layer.
     pub mlp: MlpKind,
-    /// Whether it has biases; `None`: either.
+    /// The biases of the feed-forward layer that the modules need; `None`: with or without.
     pub mlp_bias: Option<bool>,
-    /// The norms; `None`: either.
+    /// The norms that the modules need; `None`: either kind.
     pub normalization: Option<Normalization>,
     /// The fewest and the most norms in a block.
     pub norms_per_block: [u64; 2],
@@ -48,7 +48,7 @@ pub struct ShapeRule {
     pub latent: bool,
     /// Every query head has a key/value head.
     pub key_head_for_each_query_head: bool,
-    /// Whether queries, keys and values have biases; `None`: either.
+    /// The biases of queries, keys and values that the modules need; `None`: with or without.
     pub attention_bias: Option<bool>,
     /// The output projection has a bias where the others have one.
     pub output_bias_as_others: bool,
@@ -64,7 +64,8 @@ pub struct ShapeRule {
     pub index_blocks: bool,
     /// There are several residual streams.
     pub altup: bool,
-    /// Layers may have an embedding of their own, other heads, and keys of an earlier layer, on one stream.
+    /// Layers may have an embedding of their own, other heads, and keys of an earlier layer, on one
+    /// stream.
     pub own_inputs: bool,
     /// Some layers have a state of one of these kinds in place of attention, or beside it.
     pub states: &'static [MixerKind],
@@ -74,9 +75,9 @@ pub struct ShapeRule {
     pub gates_attention: bool,
     /// Norms before attention and before experts have gates.
     pub gates_norms: bool,
-    /// It is an encoder.
+    /// The modules are an encoder's.
     pub encoder: bool,
-    /// It is a decoder beside an encoder.
+    /// The modules are those of a decoder beside an encoder.
     pub source: bool,
 }
 
@@ -110,7 +111,7 @@ impl ShapeRule {
     /// A plain feed-forward layer, two layer norms a block, attention of any kind of heads.
     pub const CLASSIC: Self = Self { mlp: MlpKind::Plain, normalization: Some(Normalization::LayerNorm), ..Self::PLAIN };
 
-    /// Whether a model has such a shape.
+    /// True if a model has such a shape.
     pub fn fits(&self, model: &ModelConfig) -> bool {
         let layers = match &model.hybrid {
             Some(hybrid) if self.altup => hybrid.has_streams_alone(),
@@ -138,7 +139,7 @@ impl ShapeRule {
             && self.fits_attention(model)
     }
 
-    /// Whether layers are made of what the modules put together.
+    /// True if every layer has exactly the parts that the modules put together.
     fn fits_layers(&self, model: &ModelConfig, hybrid: &Hybrid) -> bool {
         let keeps = |layer| hybrid.mixer.as_ref().is_some_and(|mixer| mixer.layers.contains(layer));
         let attends = |layer| hybrid.attention_layers.contains(layer);

@@ -9,8 +9,8 @@ use super::{EmbeddedParts, Encoder, Family, LayerKind, ModelConfig, OWN_SIZES};
 /// Sizes of an encoder that a decoder reads. Its blocks are the first of a model's layers; those of the decoder stand behind them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Source {
-    /// Its blocks (`encoder_layers`); 0: the decoder was saved without it, and nothing reads the weights of its attention to the states
-    /// that are not there.
+    /// Its blocks (`encoder_layers`); 0: the decoder was saved without the encoder, and the weights
+    /// of its attention to the encoder's states are not used.
     pub layers: u64,
     /// Width of its hidden states, which cross-attention reads.
     pub hidden_size: u64,
@@ -26,7 +26,8 @@ pub struct Source {
     pub position_rows: u64,
     /// Rows of a token embedding of its own; 0: it shares the decoder's.
     pub vocab_size: u64,
-    /// Rows of a table of words that nobody reads: without tied weights both sides have their own beside it.
+    /// Rows of a table of words that nobody reads: without tied weights both sides have a table of
+    /// their own beside it.
     pub idle_vocab_size: u64,
     /// The decoder's output is not scaled before its head, although the family's modules can do so.
     pub unscaled_output: bool,
@@ -40,8 +41,8 @@ impl ModelConfig {
         self.source.filter(|source| source.layers > 0)
     }
 
-    /// True for a model that serving is modelled for: no encoder alone, and of those whose parameters are counted alone the ones whose
-    /// cache is told.
+    /// True for a model whose serving is modelled: no encoder alone, and of the models of which
+    /// only the parameters are counted those that list the parts of their cache.
     pub fn is_served(&self) -> bool {
         let trains = self.family.modules().encoder.trains;
         let is_counted = self.source.is_some() && !trains;
@@ -49,7 +50,7 @@ impl ModelConfig {
         is_decoder && self.task.is_none() && !is_counted
     }
 
-    /// True for a model whose parameters are counted alone and whose cache is told beside them.
+    /// True for a model of which only the parameters and the listed parts of its cache are counted.
     pub fn is_counted_and_served(&self) -> bool {
         !self.cache.is_empty()
     }
@@ -62,7 +63,8 @@ impl ModelConfig {
         }
     }
 
-    /// The one length of source that the encoder takes, if it takes one alone: that of its table of positions.
+    /// The only source length, tokens, that the encoder takes, if it takes just one: that of its
+    /// table of positions.
     pub fn only_source(&self) -> Option<u64> {
         let source = self.beside()?;
         let reads = self.family.modules().source.map(|modules| modules.encoder.embedding);

@@ -1,4 +1,4 @@
-//! How fast an accelerator and its links are, and what a training step overlaps.
+//! How fast an accelerator and its links are, and which messages a training step overlaps.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,14 @@ use crate::hardware::kernels::Kernels;
 /// Figures of one accelerator that time rests on. Bandwidths are of one direction, bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speed {
-    /// What large matrix products in 16 bit keep up, TFLOP/s; `None`: [`Speed::UNMEASURED`] of the peak.
+    /// Rate that large matrix products in 16 bit sustain, TFLOP/s; `None`: the share
+    /// [`Speed::UNMEASURED`] of the peak.
     pub matmul_16bit: Option<f64>,
-    /// The same in 8 bit.
+    /// Rate that large matrix products in 8 bit sustain, TFLOP/s; `None`: a share of the 8-bit
+    /// peak.
     pub matmul_8bit: Option<f64>,
-    /// The same in 4 bit.
+    /// Rate that large matrix products in 4 bit sustain, TFLOP/s; `None`: a share of the 4-bit
+    /// peak.
     pub matmul_4bit: Option<f64>,
     /// Share of the memory's bandwidth that kernels which only stream bytes reach.
     pub memory_share: f64,
@@ -30,15 +33,16 @@ pub struct Speed {
     pub network_bandwidth: f64,
     /// Board power, watts.
     pub tdp_watts: Option<f64>,
-    /// How many times its 16-bit peak it reaches where products are summed in 16 bits: 2 on GeForce, whose peaks with sums in 32 bits are
-    /// half of the chip's.
+    /// Factor on the 16-bit peak where products are summed in 16 bits: 2 on GeForce, whose peak
+    /// with sums in 32 bits is half of the chip's.
     pub summed_in_16_bits: f64,
     /// Times of the kernels of a served step.
     pub kernels: &'static Kernels,
 }
 
 impl Speed {
-    /// Share of the peak that large matrix products keep up where nothing was measured: as on A100 and H100.
+    /// Share of the peak that large matrix products sustain where nothing was measured: as on A100
+    /// and H100.
     pub const UNMEASURED: f64 = 0.75;
 
     /// An accelerator of which only the datasheet is known; every figure is an assumption.
@@ -86,24 +90,24 @@ impl Narrow {
         }
     }
 
-    /// Whether the largest value of the whole tensor must be known before any is cast.
+    /// True if the largest value of the whole tensor must be known before any value is cast.
     pub const fn scales_whole_tensors(self) -> bool {
         matches!(self, Self::Fp8 | Self::Nvfp4)
     }
 }
 
-/// In what the blocks' matrix products run.
+/// The format that the blocks' matrix products run in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProductFormat {
-    /// In the format of activations.
+    /// The format of activations.
     #[default]
     Activations,
-    /// In fewer bits.
+    /// A format of fewer bits.
     Narrow(Narrow),
 }
 
-/// Which messages a step sends while it computes.
+/// The messages that a step sends while it computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::struct_excessive_bools, reason = "switches of the frameworks, each on or off")]
 pub struct Overlap {
@@ -122,7 +126,7 @@ pub struct Overlap {
 }
 
 impl Overlap {
-    /// What current software does without being asked.
+    /// The messages that current software overlaps without being asked.
     pub const DEFAULT: Self = Self {
         weight_gradient: true,
         products: false,

@@ -8,9 +8,9 @@ use super::tower::TowerSize;
 pub enum TowerStep {
     /// Images of the tower's own size become patches, by a convolution.
     Patches(u8),
-    /// Nothing runs, but something is so.
+    /// Nothing runs, but a fact holds.
     Is(TowerFact),
-    /// No images come in, but sound, of which the run is not described.
+    /// The input is sound instead of images; how the tower runs on it is not described.
     Heard,
     /// Images are resized in proportion; the patches of all of them, which the processor has cut out, stand in one row.
     Packed {
@@ -18,8 +18,9 @@ pub enum TowerStep {
         layer: u8,
         /// The fewest and the most pixels of an image, as the processors' files of published models say.
         limits: [u64; 2],
-        /// Checkpointing asks a gradient of them, where the tower is frozen (`enable_input_require_grads`, which finds them by the name
-        /// that the class gives its `_input_embed_layer`).
+        /// Checkpointing asks for a gradient of them, where the tower is frozen
+        /// (`enable_input_require_grads`, which finds them by the name that the class gives its
+        /// `_input_embed_layer`).
         wanted: bool,
     },
     /// A learned token stands before the patches.
@@ -28,7 +29,7 @@ pub enum TowerStep {
     Positions(u8),
     /// A norm.
     Norm(u8),
-    /// A norm of the first token alone, which nothing reads.
+    /// A norm of the first token alone, whose result is not used.
     NormOfFirst(u8),
     /// Attention of a normed input, added to it.
     Attention {
@@ -48,7 +49,8 @@ pub enum TowerStep {
         /// Queries, keys and values side by side, and the output.
         matrices: [u8; 2],
     },
-    /// The part runs behind blocks, a copy behind each of these, given as bits; the text's first blocks are fed what it makes.
+    /// The part runs behind some blocks, one copy behind each of these, given as bits; its output
+    /// is fed to the text's first blocks.
     Feeds(TowerSize),
     /// Patches are brought into the order of windows, among whose patches most blocks attend.
     Windows {
@@ -75,9 +77,10 @@ pub enum TowerStep {
         /// The vector that scales what is added, if there is one.
         scale: Option<u8>,
     },
-    /// The output of the block that has [`TowerSize::Behind`] further ones behind it goes on, in place of the tower's.
+    /// The output of the block with [`TowerSize::Behind`] further blocks behind it goes on, in
+    /// place of the tower's output.
     OfBlock,
-    /// The first token goes where [`TowerSize::Cut`] says so.
+    /// The first token is left out where [`TowerSize::Cut`] says so.
     WithoutFirst,
     /// A matrix with a bias.
     Linear(u8),
@@ -89,21 +92,24 @@ pub enum TowerStep {
     Gelu,
     /// Squares of [`TowerSize::Merge`] patches along a side stand side by side in one row.
     Merged,
-    /// The means of squares of patches go on, until there are [`TowerSize::Pool`] at most.
+    /// The means of squares of patches go on in place of the patches; [`TowerSize::Pool`] says how
+    /// many are wanted.
     Pooled,
     /// A norm whose scale is one plus what is learned, in fp32.
     NormOnePlus(u8),
-    /// A matrix that reads what memory holds in another order.
+    /// A matrix that reads a tensor which lies in memory in another order.
     Times(u8),
-    /// The processor says of every token whether it is of an image, and the model of which image it is.
+    /// The processor says of every token whether it belongs to an image, and the model says to
+    /// which image.
     Typed,
     /// The images are taken apart and joined to one row of tokens.
     Listed,
-    /// Learned positions of each patch by its place are added; checkpointing asks a gradient of the sums.
+    /// Learned positions of each patch by its place are added; checkpointing asks for a gradient of
+    /// the sums.
     Placed(u8),
     /// Learned positions are added as they are.
     Added(u8),
-    /// The output of the tower goes on, whatever the file says of another block.
+    /// The output of the tower goes on, even if the file names another block.
     OfLast,
     /// [`Self::Merged`] by two copies, of columns and of rows.
     Shuffled,
@@ -178,7 +184,7 @@ pub enum TowerFact {
     PixelsJoined,
     /// Probabilities have the format of the scores.
     NarrowSoftmax,
-    /// The longest side of an image of any form is so many pixels at most.
+    /// The longest side of an image of any form is at most that many pixels.
     Longest(u64),
     /// The model's output holds what the tower and the projector return.
     Returned,

@@ -1,4 +1,5 @@
-//! Classes that predict no text: encoders and decoders with a head for another task, or without one.
+//! Classes of models that predict no text: encoders and decoders with a head for another task, or
+//! without one.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskKind {
-    /// None: its states are what is asked for, as of a model that embeds texts.
+    /// No task: the states themselves are wanted, as of a model that embeds texts.
     States,
     /// A class for each text.
     Sequence,
@@ -44,11 +45,11 @@ pub struct Task {
 /// The layers of an encoder's classes for tasks other than masked text; a decoder's have one matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskHeads {
-    /// The model alone has a dense layer over its first token (`pooler`).
+    /// The model without a task has a dense layer over its first token (`pooler`).
     pub pools_states: bool,
-    /// Before the matrix of classes of a text.
+    /// The layer before the matrix of classes of a text.
     pub sequence: BeforeClasses,
-    /// Before that of tokens, and of spans.
+    /// The layer before the matrix of classes of tokens and of spans.
     pub token: BeforeClasses,
 }
 
@@ -61,7 +62,7 @@ pub enum BeforeClasses {
     Dense(DenseFunction),
     /// The layer before the output head.
     Transform,
-    /// The library has no such class, or one of layers that are not described.
+    /// The library has no such class, or one whose layers are not described.
     Unknown,
 }
 
@@ -85,7 +86,7 @@ impl TaskHeads {
         Self { pools_states: false, sequence: BeforeClasses::Dense(function), token: BeforeClasses::Nothing }
     }
 
-    /// A dense layer with a `tanh` for whole texts, which the model alone has, too.
+    /// A dense layer with a `tanh` for whole texts, which the model without a task has, too.
     pub const POOLING: Self = Self { pools_states: true, ..Self::dense(DenseFunction::Tanh) };
 
     /// The layer before the output head for all tasks.

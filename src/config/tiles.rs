@@ -5,11 +5,11 @@ use crate::units::{ceil_u64, to_f64};
 /// The rule of one processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TileRule {
-    /// The canvas of so many at most whose form is nearest to the image's, and the whole image as one more
-    /// (`get_optimal_tiled_canvas` of `got_ocr2`).
+    /// The canvas of at most that many tiles whose form is nearest to the image's, and the whole
+    /// image as one more tile (`get_optimal_tiled_canvas` of `got_ocr2`).
     Canvas(u64),
-    /// The image is resized until its longer side is so many tiles long, and cut; the whole is one more
-    /// (`get_number_of_image_patches` of `idefics3`).
+    /// The image is resized until its longer side is that many tiles long, and cut; the whole image
+    /// is one more tile (`get_number_of_image_patches` of `idefics3`).
     Longest(u64),
 }
 
@@ -17,7 +17,8 @@ pub enum TileRule {
 const LONGEST: u64 = 4096;
 
 impl TileRule {
-    /// How many images of that side become of one of that width and height.
+    /// The number of images of side `side` into which an image of that width and height is cut;
+    /// `None` for an empty one.
     pub fn tiles(self, [width, height]: [u64; 2], side: u64) -> Option<u64> {
         if width == 0 || height == 0 || side == 0 {
             return None;
@@ -39,7 +40,7 @@ fn longest([width, height]: [u64; 2], side: u64, tiles: u64) -> [u64; 2] {
     let cut = |long: u64| ceil_u64((if wide { to_f64(long) / form } else { to_f64(long) * form }).floor());
     let short = cut(long).next_multiple_of(2).max(1);
     let [long, short] = if long > LONGEST {
-        // The form is that of the image as it was resized first.
+        // The form is taken from the image as it was first resized.
         let form = to_f64(short) / to_f64(long);
         [LONGEST, ceil_u64((to_f64(LONGEST) * form).floor()).max(1)]
     } else {
@@ -49,7 +50,8 @@ fn longest([width, height]: [u64; 2], side: u64, tiles: u64) -> [u64; 2] {
     if wide { [long, short] } else { [short, long] }
 }
 
-/// Columns and rows of the canvas: of several as near the larger one, as long as it is at most twice the image.
+/// Columns and rows of the canvas: of several that are equally near the larger one, as long as it
+/// is at most twice the image.
 fn canvas([width, height]: [u64; 2], side: u64, most: u64) -> [u64; 2] {
     let mut grids: Vec<[u64; 2]> =
         (1..=most).flat_map(|columns| (1..=most.checked_div(columns).unwrap_or(0)).map(move |rows| [columns, rows])).collect();
@@ -78,14 +80,16 @@ pub struct Spread {
     pub grid: Option<[u64; 2]>,
     /// Rows and columns of patches without padding.
     pub cut: [u64; 2],
-    /// Those that are left where there would be too many, between which patches are interpolated.
+    /// Rows and columns of patches that are kept where there would be too many; patches are
+    /// interpolated to these.
     pub shown: [u64; 2],
 }
 
 impl Spread {
-    /// Of an image of that width and height: the resolution in `grids`, places in a square of [`GRID`] tiles by as many as bits, that
-    /// holds most of it and wastes least (`select_best_resolution`), in tiles of that side and that many patches along it; so many tiles'
-    /// patches are shown at most.
+    /// Spreads an image of that width and height. `grids` lists resolutions as bits, by their
+    /// places in a square of [`GRID`] by [`GRID`] tiles; the one is taken that holds most of the
+    /// image and wastes least (`select_best_resolution`), in tiles of that side with that many
+    /// patches along it. `most` is the highest number of tiles whose patches are shown.
     pub fn new([width, height]: [u64; 2], grids: u64, [side, along]: [u64; 2], most: Option<u64>) -> Option<Self> {
         let places = (0..GRID).flat_map(|row| (0..GRID).map(move |column| [row, column]));
         let of_list = places.filter(|[row, column]| {
@@ -108,19 +112,20 @@ impl Spread {
         Some(Self { grid: Some(grid), cut, shown: most.map_or(cut, |most| at_most(cut, most.saturating_mul(along.pow(2)))) })
     }
 
-    /// Tiles, and the whole image.
+    /// Tiles, the whole image among them.
     pub fn tiles(&self) -> u64 {
         self.grid.map_or(1, |[rows, columns]| rows.saturating_mul(columns).saturating_add(1))
     }
 
-    /// Tokens of it, beside the patches of the whole image: those that are shown, and one that ends every row.
+    /// Tokens beside the patches of the whole image: the shown patches and one token that ends
+    /// every row; 1 where the image stays whole.
     pub fn tokens(&self) -> u64 {
         let [rows, columns] = self.shown;
         if self.grid.is_some() { rows.saturating_mul(columns.saturating_add(1)) } else { 1 }
     }
 }
 
-/// Rows and columns of patches that are of the image (`unpad_image`).
+/// Rows and columns of patches that belong to the image, without padding (`unpad_image`).
 fn without_padding([width, height]: [u64; 2], [rows, columns]: [u64; 2]) -> [u64; 2] {
     let [wide, high, across, down] = [width, height, columns, rows].map(to_f64);
     // Python rounds to seven places first.
@@ -133,7 +138,8 @@ fn without_padding([width, height]: [u64; 2], [rows, columns]: [u64; 2]) -> [u64
     }
 }
 
-/// As many rows and columns as stay within so many patches, where there are over a tenth more along a side.
+/// Rows and columns reduced to at most `most` patches in all, where there would be over a tenth
+/// more along a side.
 fn at_most([rows, columns]: [u64; 2], most: u64) -> [u64; 2] {
     let times = (to_f64(rows) * to_f64(columns) / to_f64(most)).sqrt();
     if times > 1.1 { [rows, columns].map(|length| ceil_u64((to_f64(length) / times).floor())) } else { [rows, columns] }

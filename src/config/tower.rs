@@ -1,6 +1,7 @@
 //! A vision tower and the projector behind it, as lists of layers over sizes.
 //!
-//! Every tower is data: which sizes its file states, and the layers that they make. So a tower, or a projector, is one file.
+//! Every tower is data: the sizes that its file states, and the layers that these make. That way a
+//! tower, or a projector, is one file.
 
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
@@ -9,7 +10,8 @@ use super::steps::TowerStep;
 
 /// A size of a tower or of its projector.
 ///
-/// Files state most of them; those behind [`Self::Text`] follow from others. A number of copies that is 0 leaves a part out.
+/// Files state most of them; those behind [`Self::Text`] follow from others. A part whose number of
+/// copies is 0 is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TowerSize {
     /// Width of the tower's hidden states.
@@ -20,7 +22,7 @@ pub enum TowerSize {
     Layers,
     /// Number of its query heads, where a width follows from it.
     Heads,
-    /// Number of its key/value heads, likewise.
+    /// Number of its key/value heads, where a width follows from it.
     KeyHeads,
     /// Channels of an image.
     Channels,
@@ -38,7 +40,7 @@ pub enum TowerSize {
     Positions,
     /// Learned queries of a projector.
     Queries,
-    /// Blocks whose output the text is fed with too.
+    /// Blocks whose output is fed to the text too.
     Fed,
     /// 1 where a head pools the patches.
     Pooled,
@@ -48,7 +50,7 @@ pub enum TowerSize {
     Normed,
     /// Inner width of the projector.
     Wide,
-    /// A further size of one kind alone.
+    /// A further size that one kind of tower alone has.
     Further,
     /// Width of the text's hidden states.
     Text,
@@ -66,7 +68,8 @@ pub enum TowerSize {
     Derived,
     /// The blocks' activation function, by its number; see [`number_of_function`](super::number_of_function).
     Act,
-    /// The projector's activation function, likewise.
+    /// The projector's activation function, by its number; see
+    /// [`number_of_function`](super::number_of_function).
     OutAct,
     /// Blocks behind the one that the projector reads.
     Behind,
@@ -106,43 +109,43 @@ pub enum TowerSize {
     SecondOut,
     /// Sizes of one kind alone, which its file gives names.
     Own1,
-    /// Another one.
+    /// A second such size.
     Own2,
-    /// Another one.
+    /// A third such size.
     Own3,
-    /// Another one.
+    /// A fourth such size.
     Own4,
-    /// Another one.
+    /// A fifth such size.
     Own5,
-    /// Another one.
+    /// A sixth such size.
     Own6,
-    /// Another one.
+    /// A seventh such size.
     Own7,
-    /// Another one.
+    /// An eighth such size.
     Own8,
-    /// Another one.
+    /// A ninth such size.
     Own9,
-    /// Another one.
+    /// A tenth such size.
     Own10,
-    /// Another one.
+    /// An eleventh such size.
     Own11,
-    /// Another one.
+    /// A twelfth such size.
     Own12,
-    /// Another one.
+    /// A thirteenth such size.
     Own13,
-    /// Another one.
+    /// A fourteenth such size.
     Own14,
-    /// Another one.
+    /// A fifteenth such size.
     Own15,
-    /// Another one.
+    /// A sixteenth such size.
     Own16,
 }
 
 impl TowerSize {
-    /// How many there are.
+    /// The number of sizes.
     pub const COUNT: usize = Self::Own16 as usize + 1;
 
-    /// Its name in shapes.
+    /// The size's name in shapes.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hidden => "vision hidden_size",
@@ -208,7 +211,7 @@ impl TowerSize {
 /// The sizes of one tower, by [`TowerSize`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TowerSizes {
-    /// By [`TowerSize`].
+    /// The sizes, each at the place of its [`TowerSize`].
     pub of: [u64; TowerSize::COUNT],
 }
 
@@ -244,9 +247,9 @@ pub enum TowerLayer {
     LayerNorm(TowerSize),
     /// A norm with a scale.
     RmsNorm(TowerSize),
-    /// A table of so many rows of that width.
+    /// A table: the number of its rows, and their width.
     Table(&'static str, TowerSize, TowerSize),
-    /// A table of so many rows of that width, in a tensor whose first size is one.
+    /// A table: the number of its rows, and their width, in a tensor whose first size is one.
     Plane(&'static str, TowerSize, TowerSize),
     /// One vector.
     Vector(&'static str, TowerSize),
@@ -275,12 +278,12 @@ pub enum TowerBuffer {
     Pair(TowerSize),
 }
 
-/// Layers that stand in a tower so many times.
+/// Layers that a tower has that many copies of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TowerPart {
-    /// How often.
+    /// The number of copies.
     pub times: TowerSize,
-    /// One after the other.
+    /// The layers, in the order in which they stand.
     pub layers: &'static [TowerLayer],
 }
 
@@ -300,13 +303,13 @@ pub struct TowerModules {
 pub struct Tower {
     /// The modules of the tower.
     pub modules: &'static TowerModules,
-    /// Those of the projector.
+    /// The modules of the projector.
     pub projector: &'static TowerModules,
     /// The sizes of both.
     pub sizes: TowerSizes,
 }
 
-/// The catalog's tables are written from this text: modules stand in it by their names.
+/// The catalog's tables are written from this text, in which modules are given by their names.
 impl Debug for Tower {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
         let (tower, projector, sizes) = self.key();
@@ -334,7 +337,7 @@ impl TowerModules {
 }
 
 impl Tower {
-    /// A tower is told by its kinds and its sizes.
+    /// The kinds of tower and projector and the sizes, which tell towers apart.
     const fn key(&self) -> (&'static str, &'static str, TowerSizes) {
         (self.modules.model_type, self.projector.model_type, self.sizes)
     }

@@ -2,7 +2,7 @@
 
 use crate::units::DType;
 
-/// What learns.
+/// The training method: which parameters learn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Method {
     /// The model's own parameters.
@@ -19,19 +19,19 @@ pub enum Method {
 }
 
 impl Method {
-    /// Whether adapters stand beside linear layers.
+    /// True if adapters stand beside linear layers.
     pub const fn adapts_linears(self) -> bool {
         matches!(self, Self::Lora | Self::Dora)
     }
 }
 
-/// What a model learns, and from what.
+/// The objective of a training: what the model learns, and from which data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Objective {
     /// The next token: pre-training and supervised fine-tuning.
     #[default]
     NextToken,
-    /// Which of two answers is preferred (DPO).
+    /// The preferred one of two answers (DPO).
     Preference,
     /// One number for each of two answers: a reward model.
     Reward,
@@ -44,7 +44,7 @@ pub enum Objective {
 }
 
 impl Objective {
-    /// Sequences that go through for each one of the batch.
+    /// Sequences that run through the model for each sequence of the batch.
     pub const fn sequences(self) -> u64 {
         match self {
             Self::Preference | Self::Reward => 2,
@@ -52,12 +52,12 @@ impl Objective {
         }
     }
 
-    /// Whether the head gives one number in place of a token's scores.
+    /// True if the head gives one number in place of a token's scores.
     pub const fn scores(self) -> bool {
         matches!(self, Self::Reward | Self::Value)
     }
 
-    /// Whether answers are generated while training.
+    /// True if answers are generated while training.
     pub const fn generates(self) -> bool {
         matches!(self, Self::Ppo | Self::Grpo)
     }
@@ -69,39 +69,40 @@ pub enum Rollout {
     /// On other accelerators.
     #[default]
     Apart,
-    /// On the same ones, whose memory the engine keeps throughout.
+    /// On the same accelerators, where the engine keeps its memory throughout.
     Colocated,
-    /// On the same ones; the engine gives its memory back while the model trains.
+    /// On the same accelerators; the engine gives its memory back while the model trains.
     Sleeping,
 }
 
-/// In what the linear layers' frozen weights are kept.
+/// The format of the linear layers' frozen weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum BaseFormat {
-    /// As the other weights.
+    /// The format of the other weights.
     #[default]
     Weights,
     /// `NormalFloat` of 4 bits with one fp32 scale per 64 values (bitsandbytes).
     Nf4,
-    /// The same with scales of 8 bits, themselves scaled per 256.
+    /// `NormalFloat` of 4 bits with scales of 8 bits, themselves scaled per 256.
     Nf4Double,
 }
 
 impl BaseFormat {
-    /// Whether weights are kept in 4 bits.
+    /// True if weights are kept in 4 bits.
     pub const fn is_quantised(self) -> bool {
         !matches!(self, Self::Weights)
     }
 }
 
-/// A set of linear layers, by what they do.
+/// A set of linear layers, named after their work.
 ///
-/// A layer that does the work of several (`qkv_proj`, `gate_up_proj`) is in the set if one of these is.
+/// A layer that does the work of several (`qkv_proj`, `gate_up_proj`) is in the set if the set has
+/// one of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Targets(u16);
 
 impl Targets {
-    /// None.
+    /// No layers.
     pub const NONE: Self = Self(0);
     /// Queries.
     pub const QUERY: Self = Self(1);
@@ -113,9 +114,9 @@ impl Targets {
     pub const OUTPUT: Self = Self(1 << 3);
     /// The feed-forward layer's gate.
     pub const GATE: Self = Self(1 << 4);
-    /// Its up projection.
+    /// The feed-forward layer's up projection.
     pub const UP: Self = Self(1 << 5);
-    /// Its down projection.
+    /// The feed-forward layer's down projection.
     pub const DOWN: Self = Self(1 << 6);
     /// Compressed queries of latent attention.
     pub const QUERY_DOWN: Self = Self(1 << 7);
@@ -136,7 +137,7 @@ impl Targets {
         Self(self.0 | other.0)
     }
 
-    /// Whether they have a layer in common.
+    /// True if the two sets have a layer in common.
     pub const fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -162,7 +163,8 @@ impl Targets {
             "up_proj" | "w3" | "fc1" | "c_fc" | "dense_h_to_4h" => Self::UP,
             "gate_up_proj" => Self::GATE.and(Self::UP),
             "down_proj" | "w2" | "fc2" | "dense_4h_to_h" => Self::DOWN,
-            // GPT-2 and StarCoder2 call both second layers so.
+            // GPT-2 and StarCoder2 give this name to the second layer of attention and to that of
+            // the feed-forward layer.
             "c_proj" => Self::OUTPUT.and(Self::DOWN),
             "q_a_proj" => Self::QUERY_DOWN,
             "kv_a_proj_with_mqa" => Self::KEY_VALUE_DOWN,
@@ -185,10 +187,10 @@ pub struct SavedModules {
     pub head: bool,
 }
 
-/// Which parameters learn, and what is added for it.
+/// The parameters that learn, and the parts that are added for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
-    /// What learns.
+    /// The method.
     pub method: Method,
     /// Rank of adapters (`r`).
     pub r: u64,
@@ -200,25 +202,29 @@ pub struct Tuning {
     pub adapter_dtype: Option<DType>,
     /// Tokens that learn (`num_virtual_tokens`).
     pub num_virtual_tokens: u64,
-    /// Whether `lora_dropout` is above 0.
+    /// True if `lora_dropout` is above 0.
     pub dropout: bool,
     /// Format of the linear layers' frozen weights.
     pub base: BaseFormat,
-    /// Whether all that is not kept in four bits stands in fp32 (peft's `prepare_model_for_kbit_training`).
+    /// True if all weights that are not kept in four bits are cast to fp32 (peft's
+    /// `prepare_model_for_kbit_training`).
     pub upcasts: bool,
-    /// Whether autocast to bf16 runs beside weights of any format (`bf16=True` of Hugging Face's Trainer).
+    /// True if autocast to bf16 runs beside weights of any format (`bf16=True` of Hugging Face's
+    /// Trainer).
     pub autocast: bool,
-    /// How many of the first blocks do not learn.
+    /// Number of blocks, from the first one on, that do not learn.
     pub frozen_layers: u64,
-    /// Whether embeddings do not learn.
+    /// True if embeddings do not learn.
     pub frozen_embeddings: bool,
     /// True if a vision tower does not learn; the projector behind it does.
     pub frozen_tower: bool,
-    /// Whether states of the optimizer move between host and device as they are needed (bitsandbytes' paged optimizers).
+    /// True if states of the optimizer move between host and device as they are needed
+    /// (bitsandbytes' paged optimizers).
     pub paged_optimizer: bool,
-    /// What is learned.
+    /// The objective.
     pub objective: Objective,
-    /// Whether a second copy of the model says what it said before training.
+    /// True if a frozen copy of the model, as it was before training, runs beside it as a
+    /// reference.
     pub reference: bool,
     /// Where answers are generated.
     pub rollout: Rollout,
@@ -249,33 +255,34 @@ impl Tuning {
         rollout_sequences: 1,
     };
 
-    /// The same with low-rank adapters beside frozen weights in that format. Without its adapters the model is its own reference.
+    /// These settings with low-rank adapters beside frozen weights in that format. Such a model
+    /// without its adapters is its own reference, so no second copy is kept.
     #[must_use]
     pub const fn with_adapters(self, base: BaseFormat) -> Self {
         Self { method: Method::Lora, base, frozen_layers: 0, frozen_embeddings: false, reference: false, ..self }
     }
 
-    /// Whether every parameter of the model learns and nothing is added.
+    /// True if every parameter of the model learns and nothing is added.
     pub const fn is_full(&self) -> bool {
         matches!(self.method, Method::Full) && self.frozen_layers == 0 && !self.frozen_embeddings
     }
 
-    /// Whether the model's own parameters stay as they are.
+    /// True if the model's own parameters stay as they are.
     pub const fn freezes_model(&self) -> bool {
         !matches!(self.method, Method::Full)
     }
 
-    /// Whether some weights are kept in four bits.
+    /// True if some weights are kept in four bits.
     pub const fn packs_weights(&self) -> bool {
         self.freezes_model() && self.base.is_quantised()
     }
 
-    /// Whether weights that are not kept in four bits stand in fp32 for that reason.
+    /// True if weights that are not kept in four bits are cast to fp32 because others are.
     pub const fn upcasts_rest(&self) -> bool {
         self.upcasts && self.packs_weights()
     }
 
-    /// Tokens before every text that learn.
+    /// Tokens before every text that learn (prompt tuning).
     pub const fn tokens_before(&self) -> u64 {
         if matches!(self.method, Method::Prompt) { self.num_virtual_tokens } else { 0 }
     }
@@ -285,7 +292,7 @@ impl Tuning {
         if matches!(self.method, Method::Prefix) { self.num_virtual_tokens } else { 0 }
     }
 
-    /// Whether a block's own parameters stay as they are.
+    /// True if a block's own parameters stay as they are.
     pub const fn freezes_block(&self, layer: u64) -> bool {
         self.freezes_model() || layer < self.frozen_layers
     }
@@ -295,7 +302,7 @@ impl Tuning {
         self.freezes_model() || self.frozen_tower
     }
 
-    /// Whether the embedding stays as it is.
+    /// True if the embedding stays as it is.
     pub const fn freezes_embedding(&self) -> bool {
         (self.freezes_model() && !self.copies_embedding()) || self.frozen_embeddings
     }

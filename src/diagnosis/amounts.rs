@@ -15,13 +15,13 @@ use crate::units::{Bytes, whole};
 pub struct EstimatedAmounts {
     /// Tensors: "allocated by PyTorch".
     pub allocated: Bytes,
-    /// Segments of PyTorch's allocator: what is allocated, and what lies unused between it.
+    /// Segments of PyTorch's allocator: the allocated memory, and the unused memory between it.
     pub reserved: Bytes,
     /// All that this process holds, as the driver shows it.
     pub in_use: Bytes,
     /// Memory of one accelerator.
     pub capacity: Bytes,
-    /// Whether the job runs to its end.
+    /// True if the job runs to its end.
     pub fits: bool,
 }
 
@@ -31,7 +31,8 @@ impl EstimatedAmounts {
         self.in_use.saturating_sub(self.reserved)
     }
 
-    /// Bytes by which tensors alone, without any gap between them, are too many; nothing where they find room.
+    /// Bytes by which tensors alone, without any gap between them, exceed the memory; `None` where
+    /// they find room.
     pub fn tensors_over(&self) -> Option<Bytes> {
         let least = self.allocated + self.outside();
         (least > self.capacity).then(|| least.saturating_sub(self.capacity))
@@ -40,10 +41,12 @@ impl EstimatedAmounts {
 
 /// An estimate in the words of PyTorch's message, bytes.
 ///
-/// Where the order of allocations is known, all of it is what [`device_memory`] finds by replaying PyTorch's allocator. Elsewhere
-/// `allocated` is the ledger without framework and reserve, `reserved` adds the ledger's reserve for fragmentation, which is assumed, and
-/// `in_use` is the whole ledger without what a server leaves free; captured graphs are in PyTorch's private pools and count as allocated.
-/// This is the only place that says what a diagnosis takes for reserved memory.
+/// Where the order of allocations is known, all amounts come from [`device_memory`], which replays
+/// PyTorch's allocator. Elsewhere `allocated` is the ledger without framework and reserve,
+/// `reserved` adds the ledger's reserve for fragmentation, which is assumed, and `in_use` is the
+/// whole ledger without the memory that a server leaves free; captured graphs are in PyTorch's
+/// private pools and count as allocated. No other place decides which memory a diagnosis counts as
+/// reserved.
 pub fn estimated_amounts(job: &Job, estimate: &Estimate) -> EstimatedAmounts {
     let capacity = estimate.capacity;
     if let Ok(DeviceMemory { allocated, reserved, in_use, fits, .. }) = device_memory(job) {
@@ -63,9 +66,9 @@ pub fn estimated_amounts(job: &Job, estimate: &Estimate) -> EstimatedAmounts {
 pub enum ShownAmount {
     /// Memory as the message prints it.
     Printed(PrintedAmount),
-    /// Memory that follows from prints, with their precision, or that is exact.
+    /// Memory that follows from printed amounts, with their precision, or that is exact.
     Memory(ByteRange),
-    /// Any memory between these bytes, as the moment goes.
+    /// Any memory between these bytes, depending on the moment.
     Between([Bytes; 2]),
     /// A number of tokens.
     Tokens(u64),
@@ -106,7 +109,7 @@ pub struct AmountBeside {
     pub note: &'static str,
 }
 
-/// The amounts that a message states, each beside that of the estimate.
+/// The amounts that a message states, each beside the estimate's.
 pub(super) fn beside(message: &OomMessage, known: &Known<'_>, asked_for: &AskedFor) -> Vec<AmountBeside> {
     let mut rows = if message.about == FailedRequest::HostMemory {
         of_host(message)
@@ -120,7 +123,8 @@ pub(super) fn beside(message: &OomMessage, known: &Known<'_>, asked_for: &AskedF
     rows
 }
 
-/// Amounts of the host's memory, of which the estimate knows only what waits there for the GPU.
+/// Amounts of the host's memory, of which the estimate knows only the tensors that wait there for
+/// the GPU.
 fn of_host(message: &OomMessage) -> Vec<AmountBeside> {
     let row = |label, amount, note| AmountBeside { label, message: stated(amount), estimate: None, note };
     vec![
@@ -136,7 +140,7 @@ fn stated(amount: Option<PrintedAmount>) -> Option<ShownAmount> {
     amount.map(ShownAmount::Printed)
 }
 
-/// The amount that was asked for, and the one that was allocated then.
+/// The amount that was asked for, and the memory that was allocated then.
 fn of_request(message: &OomMessage, known: &Known<'_>, asked_for: &AskedFor) -> Vec<AmountBeside> {
     let found = asked_for.tensors().first();
     let tensor = found.map(|found| found.tensor.bytes).or_else(|| of_llama_cpp(message, &known.estimate));
@@ -166,7 +170,7 @@ fn of_request(message: &OomMessage, known: &Known<'_>, asked_for: &AskedFor) -> 
     ]
 }
 
-/// Reserved and free memory by the estimate: when its own replay fails, or else at the peak.
+/// Reserved and free memory by the estimate: at the failure of its own replay, or else at the peak.
 struct Held {
     unallocated: Bytes,
     reserved: Bytes,
@@ -236,7 +240,7 @@ fn of_llama_cpp(message: &OomMessage, estimate: &Estimate) -> Option<Bytes> {
     is_cache.then(|| estimate.ledger.of(MemoryKind::KvCache)).filter(|cache| *cache > Bytes::ZERO)
 }
 
-/// The amounts of servers' own checks.
+/// The amounts of the checks that servers make themselves.
 fn of_server(message: &OomMessage, known: &Known<'_>) -> Vec<AmountBeside> {
     let room = known.estimate.cache_room;
     let context = room.map(|_| known.job.seq_length());

@@ -1,4 +1,4 @@
-//! The tensor that was asked for, told by its size.
+//! The tensor that was asked for, found by its size.
 
 use std::fmt;
 
@@ -12,12 +12,13 @@ use crate::units::{Bytes, whole};
 /// The steps in which PyTorch's allocator asks the driver for large segments, bytes (`kRoundLarge`).
 const SEGMENT_STEP: u64 = 2 << 20;
 
-/// The memory that a message asked for, told by the tensors that are as large.
+/// The memory that a message asked for, explained by the tensors that are as large.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AskedFor {
     /// The message states no size.
     NotStated,
-    /// A whole segment of PyTorch's allocator that small tensors share, so that its size names none of them.
+    /// A whole segment of PyTorch's allocator that small tensors share; its size therefore names
+    /// none of them.
     SharedSegment {
         /// Its size, bytes.
         segment: Bytes,
@@ -28,9 +29,10 @@ pub enum AskedFor {
     Tensors(Vec<FoundTensor>),
     /// No tensor of the job is that large.
     NoTensor {
-        /// The largest that the job asks for.
+        /// The largest tensor that the job asks for.
         largest: Option<Box<AskedTensor>>,
-        /// The one whose size is nearest, where it is within a fiftieth: another version of the software may cut off a token or two.
+        /// The tensor whose size is nearest, where it is within a fiftieth: another version of the
+        /// software may cut off a token or two.
         nearest: Option<Box<AskedTensor>>,
     },
     /// The estimate knows no single tensors of this job, as when serving.
@@ -46,12 +48,14 @@ pub struct FoundTensor {
     pub tensor: AskedTensor,
     /// How well it agrees.
     pub agreement: Agreement,
-    /// The moment at which the estimate holds about as much as the message states as allocated; the first where that is not stated.
+    /// The moment at which the estimate holds about as much as the message states as allocated; the
+    /// first moment where the message does not state it.
     pub moment: Option<AskedMoment>,
 }
 
 impl FoundTensor {
-    /// The fewest and the most bytes of tensors that are alive just before it is asked for, by the estimate.
+    /// The fewest and the most bytes of tensors that are alive just before this one is asked for,
+    /// by the estimate.
     pub fn alive_before(&self) -> Option<[Bytes; 2]> {
         self.moment.and_then(|moment| moment.alive_before)
     }
@@ -65,7 +69,7 @@ impl fmt::Display for FoundTensor {
 }
 
 impl FoundTensor {
-    /// As it is shown, under the name of several that are alike.
+    /// The text that is shown, under the common name of several tensors that are alike.
     pub(super) fn with_name(&self, name: &str) -> String {
         let AskedTensor { dtype, shape, bytes, .. } = &self.tensor;
         let tensor = described(&self.tensor, name);
@@ -76,7 +80,8 @@ impl FoundTensor {
         format!("{} = {tensor}{}", self.asked, if is_share { ", this rank's share" } else { "" })
     }
 
-    /// Whether another one looks like it, and is asked for by the same operation at the same moment.
+    /// True if another tensor looks like this one, and is asked for by the same operation at the
+    /// same moment.
     pub(super) fn is_asked_with(&self, other: &Self) -> bool {
         let sizes = |found: &Self| found.tensor.shape.dims().map(|dim| dim.1).collect::<Vec<_>>();
         let key = |found: &Self| {
@@ -94,11 +99,12 @@ pub(super) fn described(tensor: &AskedTensor, name: &str) -> String {
 }
 
 impl AskedFor {
-    /// Finds what a message asks for among the tensors of a job.
+    /// Finds the memory that a message asks for among the tensors of a job.
     ///
-    /// A tensor is found where the message's amount is its bytes, to the byte or as printed, or the segment that PyTorch's CUDA allocator
-    /// asks the driver for to hold it. Of several, those come first that agree better, then those that are asked for when the estimate
-    /// holds nearly as much as the message states as allocated.
+    /// A tensor is found where the message's amount is its bytes, to the byte or as printed, or the
+    /// segment that PyTorch's CUDA allocator asks the driver for to hold it. Tensors that agree
+    /// better come first, and among equals those that are asked for when the estimate holds nearly
+    /// as much as the message states as allocated.
     pub(super) fn of(message: &OomMessage, tensors: &[AskedTensor]) -> Self {
         let Some(asked) = message.tried else { return Self::NotStated };
         if message.about == FailedRequest::HostMemory || tensors.is_empty() {
@@ -111,7 +117,7 @@ impl AskedFor {
             found.retain(|found| found.agreement != Agreement::Segment);
             return Self::SharedSegment { segment: Bytes(segment), tensors: found };
         }
-        // Where a tensor itself agrees, those that are smaller than their segment are further from it.
+        // Only tensors that agree as well as the best one are kept.
         if let Some(best) = found.first().map(|found| found.agreement) {
             found.retain(|found| found.agreement == best);
             return Self::Tensors(found);
@@ -139,24 +145,26 @@ impl FoundTensor {
     }
 }
 
-/// How near a tensor has to be to be named, one in so many. Assumed: one token in a sequence of 50 or more.
+/// A tensor is named if its size differs from the amount by at most one part in this number.
+/// Assumed: one token in a sequence of 50 or more.
 const NEAR: u64 = 50;
 
-/// The tensor whose size is nearest to an amount that is none's.
+/// The tensor whose size is nearest to an amount that no tensor has.
 fn nearest(asked: PrintedAmount, tensors: &[AskedTensor]) -> Option<&AskedTensor> {
     let middle = asked.range().middle();
     let off = |tensor: &&AskedTensor| tensor.bytes.0.abs_diff(middle);
     tensors.iter().min_by_key(off).filter(|tensor| off(tensor).saturating_mul(NEAR) <= middle)
 }
 
-/// Bytes between what the message states as allocated and what the estimate holds at a moment; `None` where one is not known.
+/// Bytes between the memory that the message states as allocated and the memory that the estimate
+/// holds at a moment; `None` where one of them is not known.
 fn distance(moment: Option<AskedMoment>, message: &OomMessage) -> Option<u64> {
     let [low, high] = moment?.alive_before?;
     let allocated = message.allocated?.range();
     Some(low.0.saturating_sub(allocated.high).max(allocated.low.saturating_sub(high.0)))
 }
 
-/// The segment that small tensors share, if that is what was asked for.
+/// The segment that small tensors share, if it was asked for.
 fn shared_segment(message: &OomMessage, asked: PrintedAmount) -> Option<u64> {
     let of_pytorch = message.program == ReportingProgram::PyTorch && message.other_allocations.is_none();
     [SMALL_SEGMENT, LARGE_SEGMENT].into_iter().find(|segment| of_pytorch && asked.contains(*segment))

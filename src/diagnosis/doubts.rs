@@ -1,4 +1,4 @@
-//! Reasons to think that a message comes from another job than the one of the link.
+//! Reasons to think that a message comes from another job than the link's.
 
 use std::fmt;
 
@@ -13,15 +13,16 @@ use crate::import::oom::{
 };
 use crate::units::{Bytes, whole};
 
-/// Capacities of one GPU differ by less than this share, one in so many. Assumed: drivers keep up to a few per cent for themselves and
-/// for error correction.
+/// Capacities of one GPU differ by less than one part in this number. Assumed: drivers keep up to a
+/// few per cent for themselves and for error correction.
 const SAME_CAPACITY: u64 = 20;
 
-/// Keys and values of one request differ by less than this share, one in so many. Assumed: servers round up to whole blocks.
+/// Keys and values of one request differ by less than one part in this number. Assumed: servers
+/// round up to whole blocks.
 const SAME_CACHE: u64 = 20;
 
-/// More than this share of the estimate's peak, in tenths, is another job's. Assumed: the estimate is compared with measured runs of
-/// other software, of which none is off by half.
+/// An amount above this many tenths of the estimate's peak is another job's. Assumed: the estimate
+/// is compared with measured runs of other software, of which none is off by half.
 const SAME_JOB: u64 = 15;
 
 /// A reason to think that a message comes from another job.
@@ -29,55 +30,55 @@ const SAME_JOB: u64 = 15;
 pub enum Doubt {
     /// The GPU has another size.
     OtherCapacity {
-        /// Of the message's GPU.
+        /// The capacity of the message's GPU.
         stated: ByteRange,
-        /// Of the job's accelerator.
+        /// The capacity of the job's accelerator.
         estimated: Bytes,
     },
     /// More was allocated than the job ever allocates.
     MoreAllocated {
-        /// Of the message.
+        /// The message's amount.
         stated: ByteRange,
         /// The job's peak of tensors.
         estimated: Bytes,
     },
     /// More was asked for in one piece than any tensor of the job takes.
     LargerTensor {
-        /// Of the message.
+        /// The message's amount.
         stated: ByteRange,
         /// The job's largest tensor.
         estimated: Bytes,
     },
-    /// The server was told another longest request.
+    /// The server was started with another longest request.
     OtherContext {
-        /// Of the message, tokens.
+        /// The message's longest request, tokens.
         stated: u64,
         /// The job's context, tokens.
         estimated: u64,
     },
     /// Keys and values of a request of the same length take another amount.
     OtherCache {
-        /// Of the message.
+        /// The message's amount.
         stated: ByteRange,
-        /// By the estimate.
+        /// The estimate's amount.
         estimated: Bytes,
     },
     /// The server had another room for keys and values.
     OtherRoom {
-        /// Of the message.
+        /// The message's amount.
         stated: ShownAmount,
-        /// By the estimate.
+        /// The estimate's amount.
         estimated: ShownAmount,
     },
-    /// A program that serves printed it, and the job trains.
+    /// The message is printed by a program that serves, and the job trains.
     Serves(ReportingProgram),
 }
 
 /// The doubts about a message, the plainest first.
 ///
-/// Capacities count as different from a twentieth on. What was allocated, and what was asked for, counts as another job's from half more
-/// than the estimate's peak on, or, for one tensor, where it is larger than the largest. Less than the estimate is no doubt: a run can
-/// fail on its way to the peak.
+/// Capacities count as different from a twentieth on. Memory that was allocated or asked for counts
+/// as another job's if it is more than half above the estimate's peak or, for one tensor, larger
+/// than the largest. Less than the estimate is no doubt: a run can fail on its way to the peak.
 pub(super) fn of(known: &Known<'_>, message: &OomMessage, asked_for: &AskedFor) -> Vec<Doubt> {
     let mut found = Vec::new();
     let serves = matches!(
@@ -116,7 +117,8 @@ pub(super) fn of(known: &Known<'_>, message: &OomMessage, asked_for: &AskedFor) 
     found
 }
 
-/// A doubt about the cache of keys and values: first its length, then what so many tokens take.
+/// A doubt about the cache of keys and values: first about its length, then about the memory that
+/// as many tokens take.
 fn of_cache(known: &Known<'_>, message: &OomMessage) -> Option<Doubt> {
     let (room, stated) = (known.estimate.cache_room?, message.max_seq_len?);
     let estimated = known.job.seq_length();
@@ -126,7 +128,7 @@ fn of_cache(known: &Known<'_>, message: &OomMessage) -> Option<Doubt> {
     of_needed(message, &room).or_else(|| of_room(known, message, &room))
 }
 
-/// A doubt about what one longest request takes.
+/// A doubt about the memory that one longest request takes.
 fn of_needed(message: &OomMessage, room: &CacheRoom) -> Option<Doubt> {
     let needed = message.needed?.range();
     let (least, most) =
@@ -135,7 +137,7 @@ fn of_needed(message: &OomMessage, room: &CacheRoom) -> Option<Doubt> {
     differs.then_some(Doubt::OtherCache { stated: needed, estimated: room.per_sequence })
 }
 
-/// A doubt about the room for keys and values, of a server that gives them all that is left.
+/// A doubt about the room for keys and values, of a server that gives them all remaining memory.
 fn of_room(known: &Known<'_>, message: &OomMessage, room: &CacheRoom) -> Option<Doubt> {
     let Run::Serving(run) = known.job.run() else { return None };
     if run.engine.cache != CacheMemory::AllThatIsLeft {

@@ -1,4 +1,5 @@
-//! An out-of-memory message beside the estimate of the job that printed it: what was asked for, why it failed, what helps.
+//! An out-of-memory message beside the estimate of the job that printed it: the memory that was
+//! asked for, the cause of the failure, and remedies.
 //!
 //! The message comes from [`crate::import::oom`], the estimate from [`crate::estimator`], fixes from [`crate::planner`]. A
 //! [`Diagnosis`] is data with finished sentences: the command prints it, and the page can show it as it is.
@@ -20,14 +21,14 @@ use crate::estimator::{AskedTensor, Estimate, ReplayedFailure, asked_tensors, es
 use crate::import::oom::{ByteRange, Cause, OomMessage, PrintedAmount, cause};
 use crate::units::Bytes;
 
-/// A message with what the estimate of a job says to it.
+/// A message beside the estimate of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnosis {
-    /// The message; of several alike the first.
+    /// The message; the first of several alike.
     pub message: OomMessage,
-    /// The ranks that print a message like it, in the order of the text.
+    /// The ranks that print such a message, in the order of the text.
     pub ranks: Vec<u32>,
-    /// How many messages like it there are, at least 1.
+    /// The number of such messages, at least 1.
     pub count: usize,
     /// The cause of the failure, from the message alone.
     pub cause: Cause,
@@ -37,22 +38,24 @@ pub struct Diagnosis {
     pub amounts: Vec<AmountBeside>,
     /// The estimate in the words of the message.
     pub estimate: EstimatedAmounts,
-    /// The request at which PyTorch's allocator, replayed with the job, runs out of memory; `None` where it does not, or is not known.
+    /// The request at which PyTorch's allocator, replayed with the job, runs out of memory; `None`
+    /// where it does not run out, or cannot be replayed.
     pub failure: Option<ReplayedFailure>,
-    /// Whether that failure prints the numbers of the message, all that it states.
+    /// True if that failure prints the numbers of the message, all that it states.
     pub is_replayed: bool,
     /// Memory that waits on the host for one GPU, by the estimate.
     pub host: Bytes,
     /// Reasons to think that the message comes from another job; empty where it may be this one.
     pub doubts: Vec<Doubt>,
-    /// Remedies, the best first. Changes of the job are tried by the estimator.
+    /// Remedies, the best first. The estimator has tried the changes of the job.
     pub remedies: Vec<Remedy>,
 }
 
 /// Sets a message beside the estimate of a job.
 ///
-/// Nothing is fitted: the estimate is the one that the page shows, and the message is read with the precision of its print. Where both
-/// contradict each other, [`Diagnosis::doubts`] says so, and no change of the job is offered, because it would be one of another run.
+/// Nothing is fitted: the estimate is the one that the page shows, and the message is read with the
+/// precision of its print. Where the two contradict each other, [`Diagnosis::doubts`] says so, and
+/// no change of the job is offered, because it would be a change of another run.
 ///
 /// # Example
 ///
@@ -75,7 +78,8 @@ pub fn of(job: &Job, message: &OomMessage) -> Diagnosis {
 
 /// Sets all messages of a text beside the estimate of a job. Messages that several ranks print alike become one diagnosis.
 ///
-/// Alike are messages of one program that ask for the same amount, and of which the same killed the run.
+/// Messages are alike if they come from one program, ask for the same amount, and have the same
+/// kind of cause.
 pub fn of_each(job: &Job, messages: &[OomMessage]) -> Vec<Diagnosis> {
     let mut groups: Vec<(&OomMessage, usize, Vec<u32>)> = Vec::new();
     for message in messages {
@@ -91,14 +95,15 @@ pub fn of_each(job: &Job, messages: &[OomMessage]) -> Vec<Diagnosis> {
     groups.into_iter().map(|(message, count, ranks)| known.diagnosis(message, count, ranks)).collect()
 }
 
-/// Whether two ranks tell the same.
+/// True if two messages tell the same failure.
 fn are_alike(one: &OomMessage, other: &OomMessage) -> bool {
     let kinds = [one, other].map(|message| std::mem::discriminant(&cause(message)));
     let [first, second] = [one, other].map(|message| (message.program, message.about, message.tried, message.needed));
     kinds[0] == kinds[1] && first == second
 }
 
-/// Whether a replay's failure prints the numbers of a message: what was tried, and whatever else it states of them.
+/// True if a replay's failure prints the numbers of a message: the size of the request, and all
+/// further amounts that the message states.
 pub(crate) fn prints_so(message: &OomMessage, failure: &ReplayedFailure) -> bool {
     let numbers = &failure.numbers;
     let others = [
@@ -112,7 +117,7 @@ pub(crate) fn prints_so(message: &OomMessage, failure: &ReplayedFailure) -> bool
         && others.into_iter().all(agree)
 }
 
-/// A job with all that is known about it, which serves every message of a text.
+/// A job with all known facts about it, shared by all messages of a text.
 struct Known<'a> {
     job: &'a Job,
     estimate: Estimate,

@@ -1,4 +1,4 @@
-//! Remedies: changes of the job that the estimator has tried, settings, and things to look at.
+//! Remedies: changes of the job that the estimator has tried, settings, and advice.
 
 use super::Known;
 use crate::config::Job;
@@ -8,10 +8,11 @@ use crate::import::oom::{ByteRange, Cause, FailedRequest, Holder, OomMessage, Re
 use crate::planner::{Fix, fixes, gpu_count};
 use crate::units::{Bytes, MemoryUnit};
 
-/// Something that helps.
+/// One remedy.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remedy {
-    /// A change of one input of the job. The estimator has tried it: it fits, and saves at least what the message was short of.
+    /// A change of one input of the job. The estimator has tried it: the job fits with it, and it
+    /// saves at least the memory that the message was short of.
     Change(Fix),
     /// A setting of the program that printed the message.
     Setting {
@@ -19,15 +20,16 @@ pub enum Remedy {
         setting: &'static str,
         /// Its effect, in one sentence.
         note: &'static str,
-        /// Memory that PyTorch's allocator, replayed with it, takes, where the order of allocations is known.
+        /// Memory that PyTorch's allocator takes when it is replayed with the setting, where the
+        /// order of allocations is known.
         tried: Option<DeviceMemory>,
     },
     /// Something to look at or to end, in one sentence.
     Advice(&'static str),
 }
 
-/// PyTorch's allocator's own setting against fragmentation, tried where the message may come from the job; nothing where the job has it
-/// already.
+/// The setting of PyTorch's allocator against fragmentation, tried where the message may come from
+/// the job; `None` where the job has it already.
 ///
 /// Source: pytorch/pytorch issue 183387: PyTorch 2.9.1 warns about `PYTORCH_CUDA_ALLOC_CONF`, and ignores `PYTORCH_ALLOC_CONF` on CUDA.
 fn expandable_segments(job: &Job, belongs: bool) -> Option<Remedy> {
@@ -39,8 +41,8 @@ fn expandable_segments(job: &Job, belongs: bool) -> Option<Remedy> {
     })
 }
 
-/// Everything that helps against a cause, the cheapest first. `belongs`: whether the message may come from this job; changes of another
-/// one would help nobody.
+/// All remedies for a cause, the cheapest first. `belongs` is true if the message may come from
+/// this job; changes of another job would help nobody.
 pub(super) fn of(known: &Known<'_>, message: &OomMessage, cause: &Cause, belongs: bool) -> Vec<Remedy> {
     let mut found = Vec::new();
     match cause {
@@ -68,26 +70,29 @@ pub(super) fn of(known: &Known<'_>, message: &OomMessage, cause: &Cause, belongs
     }
     if belongs && may_need_less(message, cause) {
         let changes = changes(known, cause).into_iter().map(Remedy::Change);
-        // Where tensors alone find no room, whatever else helps is not enough.
+        // Where tensors alone find no room, all other remedies are not enough, so changes come
+        // first.
         let place = if known.amounts.tensors_over().is_none() { found.len() } else { 0 };
         found.splice(place..place, changes);
     }
     found
 }
 
-/// Whether the settings of PyTorch's CUDA allocator apply.
+/// True if the settings of PyTorch's CUDA allocator apply.
 fn is_cuda(message: &OomMessage) -> bool {
     message.program == ReportingProgram::PyTorch && message.device.platform.is_none_or(|platform| platform == "CUDA")
 }
 
-/// Whether a job that needs less memory would have gone on.
+/// True if a job that needs less memory would have gone on.
 fn may_need_less(message: &OomMessage, cause: &Cause) -> bool {
     message.about != FailedRequest::HostMemory && *cause != Cause::Unknown(UnknownCause::NoSuchSize)
 }
 
-/// The memory that the message was short of, bytes: the most that agrees with its prints; `None` where it states too little.
+/// The memory that the message was short of, bytes: the range that agrees with its printed amounts;
+/// `None` where it states too little.
 ///
-/// Fragmentation is short of a whole free piece: gaps do not help, so that the driver has to have all that was asked for.
+/// With fragmentation a whole free piece is missing: gaps do not help, so the driver must have all
+/// the memory that was asked for.
 const fn short_by(cause: &Cause) -> Option<ByteRange> {
     match cause {
         Cause::Demand { asked, room } => Some(asked.minus(*room)),
@@ -98,8 +103,9 @@ const fn short_by(cause: &Cause) -> Option<ByteRange> {
     }
 }
 
-/// The planner's fixes with which the job runs. A training has to save at least what the message was short of: it is tried on a GPU that
-/// has so much less than the job takes, or has what it has if that is less still.
+/// The planner's fixes with which the job runs. A training has to save at least the memory that the
+/// message was short of: it is tried on a GPU with that much less memory than the job takes, or
+/// with its own memory if that is less still.
 fn changes(known: &Known<'_>, cause: &Cause) -> Vec<Fix> {
     let smaller = short_by(cause).filter(|_| known.job.training().is_some()).and_then(|short| {
         let enough = Bytes(known.estimate.total().0.saturating_sub(short.high));

@@ -1,4 +1,4 @@
-//! The sentences of a diagnosis, for readers who meet their first message.
+//! The sentences of a diagnosis, for readers who see such a message for the first time.
 
 use super::asked_for::{AskedFor, FoundTensor, described, sizes_of_segment};
 use super::{Diagnosis, Remedy};
@@ -6,13 +6,14 @@ use crate::estimator::{AskedTensor, DeviceMemory, ReplayedFailure};
 use crate::import::oom::{ByteRange, Cause, FailedRequest, Holder, OomMessage, ReportingProgram, UnknownCause};
 use crate::units::Bytes;
 
-/// No more groups of tensors, and no more ranks, are named than this.
+/// The most groups of tensors, and the most ranks, that are named.
 const MOST_NAMED: usize = 4;
-/// No more names are joined than this.
+/// The most names that are joined.
 const MOST_NAMES: usize = 8;
 
 impl Diagnosis {
-    /// Who printed it and what failed: `PyTorch on CUDA device 0, ranks 0 and 1: tried to allocate 3.91 GiB.`
+    /// The program that printed the message, and the request that failed: `PyTorch on CUDA device
+    /// 0, ranks 0 and 1: tried to allocate 3.91 GiB.`
     pub fn heading(&self) -> String {
         let message = &self.message;
         let device = message.device.platform.map_or_else(String::new, |platform| format!(" on {platform}"));
@@ -33,7 +34,8 @@ impl Diagnosis {
         }
     }
 
-    /// The cause of the failure: the rule's finding with its numbers, what that means, and whether the estimate says so, too.
+    /// The cause of the failure: the rule's finding with its numbers, its meaning, and the
+    /// estimate's view of it.
     pub fn explanation(&self) -> Vec<String> {
         let mut said = vec![self.cause.to_string(), meaning(&self.cause, self.message.program).to_owned()];
         if self.doubts.is_empty() {
@@ -43,13 +45,14 @@ impl Diagnosis {
         said
     }
 
-    /// The request at which the replay ends in the message's own numbers; nothing where it does not.
+    /// The request at which the replay fails with the message's own numbers; `None` where it does
+    /// not.
     fn same_message(&self) -> Option<String> {
         let ReplayedFailure { op, name, .. } = self.failure.filter(|_| self.is_replayed)?;
         Some(format!("PyTorch's allocator, replayed with the link's job, ends in this very message: {name} ({op}) is asked for."))
     }
 
-    /// The estimate's word on the cause; nothing where it says nothing new.
+    /// The estimate's word on the cause; `None` where it adds nothing.
     fn verdict_of_estimate(&self) -> Option<String> {
         let exact = |bytes: Bytes| ByteRange::exactly(bytes.0);
         if self.message.about == FailedRequest::HostMemory {
@@ -100,7 +103,7 @@ impl Diagnosis {
         ))
     }
 
-    /// The request, a sentence for each tensor of that size.
+    /// The request, with a sentence for each tensor of that size.
     pub fn request(&self) -> Vec<String> {
         match &self.asked_for {
             AskedFor::NotStated if self.message.about == FailedRequest::Allocation => {
@@ -125,7 +128,7 @@ impl Diagnosis {
         }
     }
 
-    /// The tensors of that size, those of one operation and moment together, the likeliest first.
+    /// The tensors of that size, grouped by operation and moment, the likeliest first.
     fn tensors(&self) -> Vec<String> {
         let mut groups: Vec<Vec<&FoundTensor>> = Vec::new();
         for found in self.asked_for.tensors() {
@@ -144,7 +147,7 @@ impl Diagnosis {
         said
     }
 
-    /// Why the message hardly comes from the link's job; empty where it may.
+    /// The reasons why the message hardly comes from the link's job; empty where it may.
     pub fn objections(&self) -> Vec<String> {
         if self.doubts.is_empty() {
             return Vec::new();
@@ -153,7 +156,7 @@ impl Diagnosis {
         std::iter::once(first).chain(self.doubts.iter().map(ToString::to_string)).collect()
     }
 
-    /// Whether changes of the job were tried in vain, and would have helped.
+    /// True if less memory would have helped, so that changes of the job were tried.
     fn may_need_less(&self) -> bool {
         if self.message.about == FailedRequest::HostMemory {
             return false;
@@ -168,13 +171,15 @@ impl Diagnosis {
         remedies.chain(self.on_changes()).collect()
     }
 
-    /// Remedies besides changes of the job, a sentence each, for those who show these as buttons.
+    /// Remedies besides changes of the job, a sentence each, for pages that show those changes as
+    /// buttons.
     pub fn advice_besides_changes(&self) -> Vec<String> {
         let others = self.remedies.iter().filter(|remedy| !matches!(remedy, Remedy::Change(_))).map(remedy);
         others.chain(self.on_changes()).collect()
     }
 
-    /// Why no change of the job is among what helps; nothing where one is, or none would help.
+    /// The reason why no change of the job is among the remedies; `None` where one is, or none
+    /// would help.
     fn on_changes(&self) -> Option<String> {
         let has_changes = self.remedies.iter().any(|remedy| matches!(remedy, Remedy::Change(_)));
         if !self.doubts.is_empty() {
@@ -280,7 +285,7 @@ const fn unknown(why: UnknownCause) -> &'static str {
     }
 }
 
-/// That no tensor has the size, with what the size says all the same.
+/// A sentence that no tensor has the size, with the facts that follow from the size nevertheless.
 fn no_tensor(message: &OomMessage, largest: Option<&AskedTensor>, nearest: Option<&AskedTensor>) -> String {
     let asked = message.tried.map(|tried| tried.to_string()).unwrap_or_default();
     let mut said = format!("No tensor of the link's job has {asked}");

@@ -27,13 +27,14 @@ pub struct EngineSpec {
     pub by_its_rule: &'static str,
     /// The memory for its cache.
     pub cache: CacheMemory,
-    /// Whether it keeps its own reserve against gaps between tensors, in place of the user's.
+    /// True if the engine keeps its own reserve against gaps between tensors, in place of the
+    /// user's.
     pub keeps_own_reserve: bool,
     /// The share of memory that it is told to use; `None`: it takes what it needs.
     pub share: Option<Share>,
     /// Tokens of one block of its cache unless the user says otherwise; 1 where nothing is rounded.
     pub block_size: u64,
-    /// Whether it loads weights of that format.
+    /// Returns true if the engine loads weights of that format.
     pub loads: fn(WeightFormat) -> bool,
     /// The cache in 8 bits, as this engine offers it.
     pub smaller_cache: SmallerCache,
@@ -125,13 +126,13 @@ pub struct Share {
     pub help: &'static str,
     /// Its value unless the user says otherwise.
     pub default: f64,
-    /// Whether the share is one of the memory beside the framework's context, not of all memory.
+    /// True if the share is one of the memory beside the framework's context, not of all memory.
     pub is_beside_context: bool,
-    /// Whether working sets are taken from what is left free, as captured graphs are.
+    /// True if working sets are taken from the memory that is left free, as captured graphs are.
     pub leaves_room_for_working_sets: bool,
     /// True if the share is one of what weights, working sets and all else leave free, not of all memory.
     pub is_of_the_rest: bool,
-    /// A note beside the line of what is left free.
+    /// A note beside the line of the memory that is left free.
     pub note: &'static str,
     /// The source of the rule.
     pub source: Source,
@@ -197,7 +198,7 @@ impl Engine {
         self.spec
     }
 
-    /// Whether it loads weights of that format.
+    /// True if the engine loads weights of that format.
     pub fn loads(self, format: WeightFormat) -> bool {
         (self.spec.loads)(format)
     }

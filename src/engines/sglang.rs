@@ -26,7 +26,8 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     }),
     block_size: 1, // `page_size`
     loads: |format: WeightFormat| !format.is_gguf(),
-    // Schedules a step while the one before runs (lmsys.org/blog/2024-12-04-sglang-v0-4); what remains is assumed.
+    // Schedules a step while the one before runs (lmsys.org/blog/2024-12-04-sglang-v0-4); the time
+    // that remains is assumed.
     steps: Steps {
         host: 1e-3,
         sequence: 10e-6,

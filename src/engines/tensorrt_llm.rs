@@ -1,4 +1,4 @@
-//! TensorRT-LLM: the cache takes a share of what weights and working sets leave free.
+//! TensorRT-LLM: the cache takes a share of the memory that weights and working sets leave free.
 
 use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Steps};
 use crate::sources;
@@ -26,7 +26,8 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     }),
     block_size: 32, // `tokens_per_block`
     loads: |format: WeightFormat| !format.is_gguf(),
-    // Schedules a step while the one before runs, and launches from C++; what remains is assumed.
+    // Schedules a step while the one before runs, and launches from C++; the time that remains is
+    // assumed.
     steps: Steps {
         host: 5e-4,
         sequence: 5e-6,

@@ -17,7 +17,7 @@ pub(super) fn moments(job: &Job, has_head: bool) -> &'static [Moment] {
     }
 }
 
-/// Adds what is alive at that moment beside weights and optimizer states.
+/// Adds the lines that are alive at that moment beside weights and optimizer states.
 pub(super) fn add(scope: &Scope, moment: Moment, lines: &mut Vec<LineItem>) {
     match scope.job.run() {
         Run::Serving(_) => serving(scope, lines),
@@ -38,7 +38,7 @@ pub(super) enum Moment {
     ///
     /// Between these two every block releases its activations and adds its gradients, so one of them is the higher.
     BackwardEnds,
-    /// Backward is through, the optimizer steps: all gradients, no activations.
+    /// Backward has ended and the optimizer steps: all gradients exist, no activations.
     Step,
 }
 
@@ -54,7 +54,7 @@ pub(super) const fn name(moment: Moment, recompute: Recompute) -> &'static str {
     }
 }
 
-/// Whether a tensor survives forward under that recomputation.
+/// True if a saved tensor stays in memory after forward under that recomputation.
 const fn survives(kept: Kept, recompute: Recompute) -> bool {
     match (recompute, kept) {
         (Recompute::None, _) | (_, Kept::BlockInput | Kept::Always) | (Recompute::Selective, Kept::Block) => true,
@@ -128,7 +128,8 @@ fn training(scope: &Scope, (recompute, moment): (Recompute, Moment), lines: &mut
     }
 }
 
-/// What the block that backward is in needs beside what was saved: its recomputed activations and the gradients flowing through.
+/// Adds the temporaries of the one block that backward is in: its recomputed activations, and the
+/// gradients that flow back through it.
 fn one_block_in_backward(scope: &Scope, recompute: Recompute, lines: &mut Vec<LineItem>) {
     let again = |tensor: &Tensor| !survives(tensor.kept, recompute);
     let (bytes, tensors) = scope.sum(scope.list.usual().iter().flat_map(|op| saved_tensors(scope, op, 1, &again)));

@@ -72,9 +72,9 @@ pub enum Blocker {
     /// Something does not divide by the tensor degree.
     #[error("{what} ({size}) does not divide by the tensor-parallel degree {t}")]
     Tensor {
-        /// What is split.
+        /// The quantity that cannot be split evenly.
         what: &'static str,
-        /// Its size.
+        /// Size of that quantity.
         size: u64,
         /// Tensor degree.
         t: u64,
@@ -142,7 +142,7 @@ pub enum Blocker {
         micro_batches: u64,
         /// Consecutive micro-batches of one chunk.
         group: u64,
-        /// What the last group would have.
+        /// Micro-batches left for the last group.
         left: u64,
         /// Pipeline degree.
         p: u64,
@@ -177,7 +177,7 @@ pub enum Blocker {
 }
 
 impl Blocker {
-    /// Where the rule stands; [`sources::ARITHMETIC`] where sizes simply do not divide.
+    /// The source of the rule; [`sources::ARITHMETIC`] where sizes simply do not divide.
     pub const fn source(&self) -> Source {
         match self {
             Self::Framework(rule) => rule.source,
@@ -194,7 +194,7 @@ impl Blocker {
     }
 }
 
-/// What is said of layers that are not dealt out evenly.
+/// Words that qualify "layers" in the message where they are not dealt out evenly.
 const fn beside(split: PipelineSplit) -> &'static str {
     match split {
         PipelineSplit::Even => "",
@@ -204,7 +204,8 @@ const fn beside(split: PipelineSplit) -> &'static str {
 }
 
 impl Blocker {
-    /// Whether it is the same rule, whatever the numbers; rules on sizes of different parts count as different.
+    /// True if both are the same rule, whatever numbers they carry. Rules on sizes of different
+    /// parts count as different.
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Tensor { what, .. }, Self::Tensor { what: other, .. }) => what == other,
@@ -222,7 +223,8 @@ pub enum Rules {
     Degrees,
     /// Beside these: schedule, micro-batch.
     Schedule,
-    /// What is shared out, recomputed or kept in host memory, whatever the micro-batch.
+    /// Rules on state sharing, recomputation and offloading to host memory; they hold for every
+    /// micro-batch size.
     Sharing,
 }
 
@@ -312,7 +314,7 @@ fn own_degrees(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     }
 }
 
-/// What schedules ask of stages, chunks and micro-batches.
+/// Adds the rules of pipeline schedules on stages, chunks and micro-batches that the job breaks.
 fn pipeline(job: &Job, found: &mut Vec<Blocker>) {
     let (pipeline, chunks) = (job.pipeline(), job.layout().chunks());
     let (p, micro_batches, group) = (pipeline.ranks, pipeline.micro_batches, pipeline.group);
@@ -334,7 +336,8 @@ fn pipeline(job: &Job, found: &mut Vec<Blocker>) {
     }
 }
 
-/// What ranks share out, and what waits in host memory.
+/// Adds the rules on sharing over data-parallel ranks and on offloading to host memory that the job
+/// breaks.
 fn shared(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let (layout, stack) = (job.layout(), run.stack);
     let (ranks, replicas, sharding, offload) = (layout.d(), layout.replicas(), layout.sharding, layout.offload);
@@ -405,7 +408,8 @@ fn optimizer(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     found.extend(conflicts.filter(|conflict| used(conflict.with)).map(Blocker::Optimizer));
 }
 
-/// What tensor-parallel ranks must divide: heads where attention is split, columns where feed-forward layers and experts are.
+/// Adds a blocker for every size that the tensor-parallel degree does not divide: heads where
+/// attention is split, columns where feed-forward layers and experts are split.
 fn tensor(job: &Job, found: &mut Vec<Blocker>) {
     let (model, t) = (job.model(), job.layout().t());
     let stack = job.training().map(|run| run.stack);

@@ -21,7 +21,7 @@ pub(super) struct Together {
     pub timeline: Timeline,
 }
 
-/// Whether other models share the memory with the one that learns.
+/// True if other models share the memory with the one that learns.
 pub(super) fn there_are(tuning: &Tuning) -> bool {
     matches!(tuning.objective, Objective::Ppo)
         || tuning.reference
@@ -63,7 +63,7 @@ pub(super) fn together(job: &Job, run: &TrainingRun) -> Together {
     Together { lines, name, stage: played.stage(), moments, timeline }
 }
 
-/// What stays between steps.
+/// Keeps the lines that stay in memory between steps: parameters and optimizer states.
 fn stays(lines: Vec<LineItem>) -> Vec<LineItem> {
     lines.into_iter().filter(|line| matches!(line.kind, MemoryKind::Parameter | MemoryKind::OptimizerState)).collect()
 }
@@ -99,7 +99,8 @@ fn named(
 const CRITIC_WEIGHTS: &str = "Critic weights";
 const CRITIC_STATES: &str = "Critic optimizer states";
 
-/// What stands beside the model all the time.
+/// Lines of the other models that stay in memory during the whole step, e.g. the reference model's
+/// weights.
 fn standing(job: &Job, run: &TrainingRun) -> Vec<LineItem> {
     let (tuning, mut lines) = (&run.tuning, Vec::new());
     let modelled = Certainty::Modelled;
@@ -128,7 +129,7 @@ fn standing(job: &Job, run: &TrainingRun) -> Vec<LineItem> {
     lines
 }
 
-/// The critic's whole step at its peak, in place of what stands of it.
+/// The critic's whole step at its peak, in place of the critic's lines in `standing`.
 fn critic_learning(job: &Job) -> Vec<LineItem> {
     job.training().map_or(Vec::new(), |run| of(job, critic(&run.tuning), true))
 }

@@ -24,7 +24,7 @@ pub struct Compute {
     pub total: Flops,
     /// The rule of thumb `6 · parameters · tokens` for comparison.
     pub six_pd: Flops,
-    /// Hardware FLOPs over model FLOPs: what recomputation costs.
+    /// Hardware FLOPs over model FLOPs: how much more work recomputation makes.
     pub hfu_over_mfu: f64,
     /// Model FLOPs utilisation assumed.
     pub mfu: f64,

@@ -38,9 +38,10 @@ pub struct DeviceMemory {
     pub in_use: Bytes,
     /// Where the reserved memory is when most is allocated.
     pub gap: Gap,
-    /// How often the device was full, and PyTorch gave back what it kept for later.
+    /// How often the device was full and PyTorch gave back memory that it kept for later.
     pub retries: u64,
-    /// Whether the steps run to their end. If they do not, the amounts are those of a device without a limit.
+    /// True if the steps run to their end. If they do not, the amounts are those of a device
+    /// without a limit.
     pub fits: bool,
 }
 
@@ -110,7 +111,8 @@ pub fn device_memory_under(job: &Job, settings: &Settings) -> Result<DeviceMemor
     Ok(replayed(job, settings, &all_steps(job)?))
 }
 
-/// Whether the steps of a training run to their end on its device: [`DeviceMemory::fits`] without the amounts, in one replay.
+/// Returns true if the steps of a training run to their end on its device: [`DeviceMemory::fits`]
+/// without the amounts, in one replay.
 ///
 /// # Errors
 /// [`NotReplayed`] where the order of allocations is not known.
@@ -175,12 +177,12 @@ pub(super) fn settings_of(job: &Job) -> Settings {
     if job.cluster().overheads.expandable_segments { Settings::expandable() } else { Settings::default() }
 }
 
-/// The job's device, with what stands outside the allocator.
+/// The job's device, with the memory outside the allocator.
 pub(super) fn device_of(job: &Job) -> Device {
     Device { total: job.cluster().accelerator.memory.0, outside: overhead::outside(job).0 }
 }
 
-/// Those events on the job's device.
+/// The memory of a job on its own device after those events.
 fn replayed(job: &Job, settings: &Settings, events: &[Event]) -> DeviceMemory {
     let outside = overhead::outside(job);
     let device = device_of(job);

@@ -1,4 +1,5 @@
-//! What waits in pinned host memory instead of on the accelerator, and what therefore is not there.
+//! Tensors that wait in pinned host memory instead of on the accelerator, and the device memory
+//! that this saves.
 //!
 //! - Optimizer states and master weights (`DeepSpeed` ZeRO-Offload, Megatron-LM's `optimizer_cpu_offload`): the step runs on the host.
 //!   Megatron-LM's main gradients stay on the device, `DeepSpeed`'s shares of gradients under stages 2 and 3 go as well, as they are
@@ -22,7 +23,7 @@ use crate::sharding::CarriedOutBy;
 use crate::sources;
 use crate::units::Bytes;
 
-/// Whether everything of that kind waits in host memory.
+/// True if every tensor of that kind waits in host memory.
 pub(super) fn is_away(job: &Job, kind: MemoryKind) -> bool {
     let own = job.training().is_some_and(|run| run.stack.sharding == CarriedOutBy::Stack);
     let ParallelLayout { sharding, offload, .. } = *job.layout();
@@ -30,7 +31,7 @@ pub(super) fn is_away(job: &Job, kind: MemoryKind) -> bool {
     match kind {
         MemoryKind::Parameter => offload.parameters,
         MemoryKind::OptimizerState => optimizer || offload.optimizer,
-        // Gradients go once they are reduced.
+        // Gradients move to the host once they are reduced.
         MemoryKind::Gradient => !own && sharding.shards_gradients() && optimizer,
         _ => false,
     }

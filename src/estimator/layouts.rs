@@ -37,7 +37,7 @@ impl Layouts {
         self.job.choose_micro_batch(sequences);
     }
 
-    /// Takes over alone what data-parallel ranks share out.
+    /// Takes over only the sharding of model states over data-parallel ranks.
     pub const fn choose_sharding(&mut self, sharding: DataSharding) {
         self.job.choose_sharding(sharding);
     }
@@ -62,20 +62,22 @@ impl Layouts {
                 (by_kind, first_over(&by_kind, job.cluster().accelerator.memory))
             }
         };
-        // What stands outside the model comes last.
+        // Memory outside the model is compared last, so it is named only where the model's own
+        // memory fits.
         let is_over = || by_kind.into_iter().sum::<Bytes>() > job.cluster().accelerator.memory;
         (by_kind, over.or_else(|| is_over().then_some(MemoryKind::Framework)))
     }
 
-    /// If weights, gradients and optimizer states alone are too much: the first kind with which they are, and by how much at least.
-    /// It holds for every micro-batch. `None` where only [`Self::memory`] tells.
+    /// If weights, gradients and optimizer states alone are too much: the first kind with which
+    /// they are, and by how much at least. The answer holds for every micro-batch. `None` where
+    /// only [`Self::memory`] tells.
     pub fn too_many_states(&mut self) -> Option<(MemoryKind, Bytes)> {
         let run = megatron_run(&self.job)?;
         self.megatron.too_many_states(&self.job, run)
     }
 
-    /// What the layout that [`Self::memory`] was asked about last takes with the same or any larger micro-batch, at least; 0 where
-    /// nothing is known.
+    /// Fewest bytes that the layout passed to [`Self::memory`] last takes with the same or any
+    /// larger micro-batch; 0 where no bound is known.
     pub fn floor(&self) -> Bytes {
         if megatron_run(&self.job).is_some() { self.megatron.floor(self.job.layout().sharding) } else { Bytes::ZERO }
     }
@@ -86,12 +88,13 @@ impl Layouts {
         self.paces.seconds(&self.job)
     }
 
-    /// No more than [`Self::seconds`], whatever is shared out; 0 where nothing is known.
+    /// Lower bound on [`Self::seconds`], for every sharding; 0 where no bound is known.
     pub fn at_least(&mut self) -> f64 {
         self.paces.at_least(&self.job)
     }
 
-    /// The same with any micro-batch into which a rank's sequences of a step divide.
+    /// Lower bound on [`Self::seconds`] for every micro-batch into which a rank's sequences of a
+    /// step divide.
     pub fn at_least_with_any(&mut self) -> f64 {
         self.paces.at_least_with_any(&self.job)
     }

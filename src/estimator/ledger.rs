@@ -73,9 +73,11 @@ pub(super) fn fullest(stages: impl Iterator<Item = [Bytes; 7]>) -> [Bytes; 7] {
 /// How sure a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Certainty {
-    /// Shapes and formats alone decide it, or the operations of the software one by one, which measured rows confirm to the byte.
+    /// Shapes and formats alone decide the line, or the operations of the software one by one,
+    /// which measured rows confirm to the byte.
     Exact,
-    /// It rests on a documented rule of how software behaves that no measured row confirms for this family, stack and layout.
+    /// The line rests on a documented rule of how software behaves that no measured row confirms
+    /// for this family, stack and layout.
     Modelled,
     /// A figure the user may set; an assumption.
     Assumed,
@@ -119,7 +121,7 @@ pub(super) fn sort_by_kind(lines: &mut [LineItem]) {
 pub struct LineItem {
     /// Kind.
     pub kind: MemoryKind,
-    /// What it is, e.g. `Adam first moment`.
+    /// Name of the line, e.g. `Adam first moment`.
     pub label: &'static str,
     /// Bytes on this rank.
     pub bytes: Bytes,

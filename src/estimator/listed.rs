@@ -64,7 +64,7 @@ pub(super) fn alive(scope: &Scope, moment: When) -> Vec<LineItem> {
     with_weights(scope, moment, states::lines(scope))
 }
 
-/// The same where the lines of weights and states are known.
+/// Every line alive at that moment, given the lines of weights and states, which no moment changes.
 pub(super) fn with_weights(scope: &Scope, moment: When, lines: Vec<LineItem>) -> Vec<LineItem> {
     let mut lines = model(scope, moment, lines);
     overhead::add(scope.job, &mut lines);
@@ -73,14 +73,14 @@ pub(super) fn with_weights(scope: &Scope, moment: When, lines: Vec<LineItem>) ->
     lines
 }
 
-/// What the model itself holds on the device at that moment.
+/// Lines that the model itself holds on the device at that moment.
 fn model(scope: &Scope, moment: When, mut lines: Vec<LineItem>) -> Vec<LineItem> {
     activations::add(scope, moment, &mut lines);
     lines.retain(|line| !host::is_away(scope.job, line.kind));
     lines
 }
 
-/// What the model holds by kind, at every moment of every stage.
+/// Bytes that the model holds by kind, at every moment of every stage.
 pub(super) fn moments(job: &Job) -> Vec<[Bytes; 7]> {
     let list = ops::without_products(&ops::lowering(job));
     let parameters = Rc::new(stage::Parameters::of(job, &list));

@@ -74,7 +74,7 @@ pub struct ParameterCount {
     pub blocks: u64,
     /// Final norm and untied head.
     pub head: u64,
-    /// Those that learn; adapters are among all of these.
+    /// Parameters that learn; adapters are among all of these.
     pub trainable: u64,
 }
 
@@ -105,7 +105,7 @@ pub enum Verdict {
 pub struct Estimate {
     /// All lines alive at the peak on the most loaded rank.
     pub ledger: Ledger,
-    /// What waits in pinned host memory for that rank; no part of the ledger.
+    /// Tensors of that rank that wait in pinned host memory; they are no part of `ledger`.
     pub host: Ledger,
     /// The moments compared.
     pub moments: Vec<Moment>,
@@ -155,7 +155,7 @@ impl Estimate {
         }
     }
 
-    /// Whether it fits and may run.
+    /// True if the job fits and no blocker forbids it.
     pub fn runs(&self) -> bool {
         matches!(self.verdict(), Verdict::Fits | Verdict::Tight)
     }
@@ -245,7 +245,8 @@ pub fn stage_ledger(job: &Job, stage: u64) -> Option<Ledger> {
     Some(Ledger { lines: (unplayed().peak)(job, run, Some(stage), true).lines })
 }
 
-/// What one pipeline stage holds when forward has ended for all its micro-batches in flight; `None` as for [`stage_ledger`].
+/// Ledger of one pipeline stage when forward has ended for all its micro-batches in flight; `None`
+/// as for [`stage_ledger`].
 pub fn stage_after_forward(job: &Job, stage: u64) -> Option<Ledger> {
     let run = megatron_run(job)?;
     Some(Ledger { lines: (unplayed().after_forward)(job, run, stage) })
@@ -260,7 +261,8 @@ pub fn measured(job: &Job) -> Option<([Bytes; 7], [Bytes; 7])> {
     Some((played.after_forward(), played.peak()))
 }
 
-/// What stands outside PyTorch's allocator (framework context, reserves) on top of memory by kind in a stretch of the timeline.
+/// Adds the memory outside PyTorch's allocator (framework context, reserves) to memory by kind in a
+/// stretch of the timeline.
 pub fn with_overheads(job: &Job, by_kind: [Bytes; 7]) -> [Bytes; 7] {
     overhead::on_top(job, by_kind)
 }

@@ -19,7 +19,7 @@ struct Overhead {
     certainty: Certainty,
 }
 
-/// Adds what stands beside the model: framework context, buffers of communication, reserves.
+/// Adds the memory beside the model: framework context, buffers of communication, reserves.
 pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
     let allocated: Bytes = lines.iter().map(|line| line.bytes).sum();
     let weights: Bytes = lines.iter().filter(|line| line.kind == MemoryKind::Parameter).map(|line| line.bytes).sum();
@@ -36,7 +36,7 @@ pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
     sort_by_kind(lines);
 }
 
-/// The same overheads on top of sums by kind.
+/// Adds the overheads of [`add`] to bytes by kind.
 pub(super) fn on_top(job: &Job, mut by_kind: [Bytes; 7]) -> [Bytes; 7] {
     let allocated = by_kind.into_iter().sum();
     let weights = by_kind.get(MemoryKind::Parameter.index()).copied().unwrap_or(Bytes::ZERO);

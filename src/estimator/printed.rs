@@ -11,7 +11,7 @@ use crate::units::{Bytes, MemoryUnit, Scale};
 pub struct Printed {
     /// In which unit and with how many decimals.
     pub scale: Scale,
-    /// All of it.
+    /// The total of all kinds.
     pub total: u64,
     /// Every kind, in the order of [`MemoryKind::ALL`].
     pub kinds: [u64; 7],

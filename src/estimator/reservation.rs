@@ -1,4 +1,5 @@
-//! What a serving program takes for its cache and what it keeps free: the figures that it prints when it starts.
+//! The memory that a serving program takes for its cache and the memory that it keeps free: the
+//! figures that it prints when it starts.
 
 use super::ledger::{Certainty, LineItem, MemoryKind};
 use super::served;
@@ -9,10 +10,10 @@ use crate::ops;
 use crate::sources::{self, Source};
 use crate::units::{Bytes, to_f64};
 
-/// Label of what a program leaves free beside weights and cache.
+/// Label of the memory that a program leaves free beside weights and cache.
 pub const KEPT_FREE: &str = "Left free by the server";
 
-/// Label of what captured graphs keep.
+/// Label of the memory that captured graphs keep.
 pub const CUDA_GRAPHS: &str = "CUDA graphs";
 
 /// The room for keys and values on the most loaded rank.
@@ -20,7 +21,8 @@ pub const CUDA_GRAPHS: &str = "CUDA graphs";
 pub struct CacheRoom {
     /// Memory for the cache.
     pub bytes: Bytes,
-    /// What one sequence of the whole context takes of it, without what all sequences share.
+    /// Bytes of the room that one sequence of the whole context takes, without those that all
+    /// sequences share.
     pub per_sequence: Bytes,
     /// Tokens of one block.
     pub block_size: u64,
@@ -54,7 +56,7 @@ pub fn concurrency(blocks: u64, block_size: u64, tokens: u64) -> f64 {
     to_f64(blocks) / to_f64(tokens.div_ceil(block_size.max(1)).max(1))
 }
 
-/// Adds what the serving program takes or leaves beside weights, cache and working sets.
+/// Adds the memory that the serving program takes or leaves beside weights, cache and working sets.
 pub(super) fn add(job: &Job, lines: &mut Vec<LineItem>) {
     if let Run::Serving(run) = job.run() {
         of_run(job, run, lines);

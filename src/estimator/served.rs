@@ -12,7 +12,7 @@ use crate::ops::modules::{CROSS, EMBEDDING_OF_LAYERS, NORM_ACROSS};
 use crate::ops::{self, Op, OpList, Role, Tensor};
 use crate::units::{Bytes, to_f64};
 
-/// Label of what formats store beside the weights.
+/// Label of the tensors that formats store beside the weights.
 const BESIDE: &str = "Scales and zero points";
 
 /// One parameter of a stage in one format, and how often the stage holds it.
@@ -145,7 +145,8 @@ pub(super) fn cached(job: &Job, run: &ServingRun) -> (Bytes, Bytes) {
     cached_by(job, run, 0..job.model().num_hidden_layers)
 }
 
-/// The same of some layers.
+/// Cached bytes of some layers: of one sequence of the whole context, and of the prefix that all
+/// sequences share.
 pub(super) fn cached_by(job: &Job, run: &ServingRun, layers: Range<u64>) -> (Bytes, Bytes) {
     let of = |concurrent_sequences| {
         let with = ops::Lowering { concurrent_sequences, ..ops::lowering(job) };

@@ -8,14 +8,15 @@ use crate::config::{Job, LayerKind, PipelineSplit};
 use crate::ops::{self, BlockKind, Op, OpList, Role, Tensor};
 use crate::units::Bytes;
 
-/// What the lines of one stage are made from.
+/// Inputs from which the lines of one stage are made.
 #[derive(Clone)]
 pub(super) struct Scope<'a> {
     pub job: &'a Job,
     pub list: &'a OpList,
     pub stage: Stage,
     pub parameters: Rc<Parameters>,
-    /// Whether the tensors behind each line are wanted, or its bytes alone: curves and searches ask for hundreds of totals.
+    /// True if the tensors behind each line are wanted. Curves and searches ask for hundreds of
+    /// totals and leave this out, because bytes alone are quicker.
     pub detail: bool,
 }
 
@@ -51,7 +52,7 @@ impl Parameters {
 }
 
 impl Scope<'_> {
-    /// Whether the stage keeps a copy of the tied token embedding for its head.
+    /// True if the stage keeps a copy of the tied token embedding for its head.
     pub fn copies_embedding(&self) -> bool {
         self.stage.head && !self.stage.embedding && !self.parameters.has_head_weight
     }
@@ -73,7 +74,7 @@ impl Scope<'_> {
         self.stage.layers_of(kind.of)
     }
 
-    /// Whether the stage's first block is of that kind.
+    /// True if the stage's first block is of that kind.
     pub fn starts_with(&self, kind: &BlockKind) -> bool {
         self.job.model().kind_of(self.stage.first) == kind.of
     }
@@ -107,14 +108,14 @@ impl Scope<'_> {
     }
 }
 
-/// What one pipeline stage holds.
+/// The part of the model that one pipeline stage holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stage {
     /// Position, from 0.
     pub index: u64,
-    /// Whether it holds the embedding.
+    /// True if the stage holds the embedding.
     pub embedding: bool,
-    /// Whether it holds the head and computes the loss.
+    /// True if the stage holds the head and computes the loss.
     pub head: bool,
     /// The first block it holds, counted from 0.
     pub first: u64,
@@ -127,7 +128,7 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// The same stage with its blocks of each kind counted.
+    /// Counts the blocks of each kind of the stage.
     fn counted(mut self, job: &Job) -> Self {
         let model = job.model();
         let mut add = |layer: u64, layers: u64| {

@@ -1,4 +1,4 @@
-//! Every pipeline stage: what one of its ranks holds at its own peak.
+//! Every pipeline stage: the memory of one of its ranks at its own peak.
 
 use std::rc::Rc;
 
@@ -34,7 +34,7 @@ impl StageMemory {
     }
 }
 
-/// Every pipeline stage of a job, each at its own peak; the highest is what `estimate` shows.
+/// Every pipeline stage of a job, each at its own peak; `estimate` shows the highest.
 ///
 /// Stages alike are worked out once. One stage for a job without a pipeline.
 pub fn stages(job: &Job) -> Vec<StageMemory> {

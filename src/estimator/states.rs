@@ -40,7 +40,7 @@ pub(super) fn lines(scope: &Scope) -> Vec<LineItem> {
 pub(super) enum Gradients {
     /// None: released after the step before, backward has not begun.
     None,
-    /// Those of the head: backward has just passed it.
+    /// Gradients of the head alone: backward has just left it.
     Head,
     /// All but those of the first block and the embedding, which backward has yet to write.
     BeforeFirstBlock,
@@ -183,7 +183,7 @@ fn optimizer(scope: &Scope, run: &TrainingRun, lines: &mut Vec<LineItem>) {
 impl Held<'_> {
     /// One such tensor on one tensor-parallel rank, as an optimizer sees it.
     ///
-    /// Every matrix has `hidden_size` on one side; the other side is what tensor parallelism splits.
+    /// Every matrix has `hidden_size` on one side; tensor parallelism splits the other side.
     fn updated(&self) -> UpdatedParameter {
         let each = self.elements / self.count.max(1);
         let dimensions = self.tensor.shape.dims().count();

@@ -1,19 +1,19 @@
-//! Which of the five documents say something else about a kind of memory, and why.
+//! The documents, of the five, that give another figure for a kind of memory, and their reasons.
 
 use crate::estimator::MemoryKind;
 use crate::methods::{MethodAnswer, MethodKind};
 use crate::units::Bytes;
 
-/// What a document says.
+/// A document's figure for one kind of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// Its short name.
+    /// The document's short name.
     pub title: &'static str,
-    /// Its bytes on one GPU; `None` where it does not count this.
+    /// The document's bytes on one GPU; `None` where it does not count this kind.
     pub bytes: Option<Bytes>,
-    /// Its formula; empty where it has none.
+    /// The document's formula; empty where it has none.
     pub formula: String,
-    /// Why it differs, as the comparison says it; may be empty.
+    /// The reason why it differs, in the words of the comparison; may be empty.
     pub why: String,
 }
 

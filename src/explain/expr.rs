@@ -1,4 +1,4 @@
-//! A formula as a tree: what a figure is made of, down to the inputs, and what it comes to.
+//! A formula as a tree: the parts of a figure, down to the inputs, with the value of each.
 
 use crate::estimator::MemoryKind;
 use crate::units::to_f64;
@@ -13,7 +13,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// As a float.
+    /// The value as a float.
     pub fn real(self) -> f64 {
         match self {
             Self::Whole(value) => to_f64(value),
@@ -27,11 +27,12 @@ impl Value {
 pub struct Symbol {
     /// How it is written: a letter, a word, or the number itself.
     pub letter: String,
-    /// Its name: a Hugging Face key or a word of Megatron-LM's; empty where the meaning says all.
+    /// Its name: a Hugging Face key or a word of Megatron-LM's; empty where the meaning alone is
+    /// enough.
     pub name: &'static str,
-    /// What it is.
+    /// Its meaning.
     pub meaning: String,
-    /// What it is here.
+    /// Its value in this job.
     pub value: Value,
 }
 
@@ -40,13 +41,13 @@ pub struct Symbol {
 pub struct Part {
     /// Its name.
     pub label: String,
-    /// The kind of memory it is, for its colour.
+    /// The kind of memory that it is, for its colour; `None` where it is no kind's.
     pub kind: Option<MemoryKind>,
-    /// What it comes to.
+    /// Its value.
     pub value: Value,
-    /// Whether that is bytes, rather than a count or a time.
+    /// True if the value is bytes, rather than a count or a time.
     pub bytes: bool,
-    /// How.
+    /// The formula by which it is worked out, if it has one.
     pub how: Option<Expr>,
 }
 
@@ -55,9 +56,9 @@ pub struct Part {
 pub enum Expr {
     /// A plain number.
     Number(Value),
-    /// Something with a meaning.
+    /// A letter, word or number with a meaning.
     Symbol(Symbol),
-    /// Something with a name that is explained on a line of its own.
+    /// A named part, which is explained on a line of its own.
     Part(Box<Part>),
     /// `a + b + …`
     Sum(Vec<Expr>),
@@ -108,7 +109,8 @@ impl Expr {
         Self::Part(Box::new(Part { label: label.into(), kind, value: Value::Whole(bytes), bytes: true, how }))
     }
 
-    /// The product of some factors: products within are joined, ones are left out, equal neighbours become a power.
+    /// The product of some factors: products among them are joined, ones are left out, equal
+    /// neighbours become a power.
     pub fn product(factors: impl IntoIterator<Item = Self>) -> Self {
         let mut flat: Vec<Self> = Vec::new();
         for factor in factors {
@@ -135,7 +137,7 @@ impl Expr {
         }
     }
 
-    /// The sum of some terms; of one the term itself, of none nothing.
+    /// The sum of some terms: the term itself where there is one, 0 where there is none.
     pub fn sum(terms: impl IntoIterator<Item = Self>) -> Self {
         let mut terms: Vec<Self> = terms.into_iter().collect();
         match terms.len() {
@@ -145,7 +147,7 @@ impl Expr {
         }
     }
 
-    /// `a / b`, exact; `a` itself over 1.
+    /// `a / b`, exact; `a` itself where `b` is 1.
     #[must_use]
     pub fn over(self, by: Self) -> Self {
         if by.is_one() { self } else { Self::Quotient(Box::new(self), Box::new(by)) }
@@ -165,12 +167,13 @@ impl Expr {
         }
     }
 
-    /// Whether it is the plain number one.
+    /// True if the formula is the plain number one.
     fn is_one(&self) -> bool {
         matches!(self, Self::Number(Value::Whole(1)))
     }
 
-    /// What it comes to in whole numbers; `None` where a part is not whole, does not divide, or is too large.
+    /// The exact value in whole numbers; `None` where a part is not whole, does not divide, or is
+    /// too large.
     pub fn exact(&self) -> Option<u128> {
         let pair = |a: &Self, b: &Self| Some((a.exact()?, b.exact().filter(|below| *below > 0)?));
         match self {
@@ -187,7 +190,7 @@ impl Expr {
         }
     }
 
-    /// What it comes to as a float.
+    /// The value as a float.
     pub fn value(&self) -> f64 {
         match self {
             Self::Number(value) | Self::Symbol(Symbol { value, .. }) => value.real(),
@@ -203,12 +206,12 @@ impl Expr {
         }
     }
 
-    /// Whether it comes to so many bytes.
+    /// True if the exact value is that many bytes.
     pub fn comes_to(&self, bytes: u64) -> bool {
         self.exact() == Some(u128::from(bytes))
     }
 
-    /// Every named part in it, outermost first, once each.
+    /// Every named part of the formula, outermost first, once each.
     pub fn parts(&self) -> Vec<&Part> {
         let mut found = Vec::new();
         self.visit(&mut |expr| {
@@ -221,7 +224,8 @@ impl Expr {
         found
     }
 
-    /// Every symbol in it and in the formulas of its parts that has a name or a word, once each.
+    /// Every symbol of the formula and of the formulas of its parts that has a name or a word, once
+    /// each.
     pub fn symbols(&self) -> Vec<&Symbol> {
         let mut found: Vec<&Symbol> = Vec::new();
         self.visit(&mut |expr| {

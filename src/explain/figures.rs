@@ -64,7 +64,7 @@ pub(super) fn arithmetic(scene: &Scene, unit: MemoryUnit) -> Explanation {
     with_source(found, sources::ARITHMETIC, Certainty::Exact)
 }
 
-/// The smallest count that runs: what was tried, and why not.
+/// The smallest count that runs: the counts that were tried, and why those before it do not run.
 pub(super) fn runnable(scene: &Scene, unit: MemoryUnit) -> Explanation {
     let all = tried(&scene.job, unit);
     let capacity = scene.job.cluster().accelerator.memory;

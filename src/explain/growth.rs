@@ -1,21 +1,23 @@
-//! What makes a figure grow: each input doubled, everything estimated anew, both figures compared.
+//! How a figure grows: each input is doubled, everything is estimated anew, and both figures are
+//! compared.
 
 use std::num::NonZeroU64;
 
 use crate::config::{Job, ModelConfig, ParallelLayout, Run};
 
-/// One input and how the figure answers to twice as much of it.
+/// One input, and how the figure changes when it is doubled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Growth {
     /// The input's key.
     pub input: &'static str,
-    /// The figure with twice the input over the figure now; `None` where the line is not there then.
+    /// The figure with twice the input over the figure now; `None` where the doubled job has no
+    /// such line.
     pub factor: Option<f64>,
 }
 
-/// Factors that differ by less than this read the same.
+/// Factors that differ by less than this are printed alike.
 const NEAR: f64 = 0.002;
-/// Factors this near to 1 would print as 1.
+/// Factors this near to 1 would be printed as 1.
 const HARDLY: f64 = 0.0051;
 
 impl Growth {
@@ -28,7 +30,7 @@ impl Growth {
             .map(|(exponent, _)| exponent)
     }
 
-    /// As a clause: `twice the seq_length: ×4`.
+    /// The growth as a clause: `twice the seq_length: ×4`.
     pub fn words(&self) -> String {
         let input = self.input;
         match (self.exponent(), self.factor) {
@@ -43,7 +45,7 @@ impl Growth {
     }
 }
 
-/// All clauses as one sentence, what changes it first.
+/// All clauses as one sentence, the inputs that change the figure first.
 pub fn sentence(growth: &[Growth]) -> String {
     let (same, moves): (Vec<&Growth>, Vec<_>) = growth.iter().partition(|one| one.exponent() == Some(0));
     let mut clauses: Vec<String> = moves.into_iter().map(Growth::words).collect();

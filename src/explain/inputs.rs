@@ -1,4 +1,4 @@
-//! The inputs of a job by their letters, and dimensions of shapes in terms of them.
+//! The inputs of a job by their letters, and dimensions of shapes as formulas of these inputs.
 
 use crate::config::{Job, Run};
 use crate::ops::{Dim, EXPERTS_OF_RANK};
@@ -75,12 +75,12 @@ impl Inputs<'_> {
         symbol(LAYERS, self.job.model().num_hidden_layers)
     }
 
-    /// Tensor-parallel ranks; the plain number where there is one.
+    /// Tensor-parallel ranks; the plain number 1 where there is one.
     pub fn t(&self) -> Expr {
         ranks(TENSOR, self.job.layout().t())
     }
 
-    /// Context-parallel ranks; as above.
+    /// Context-parallel ranks; the plain number 1 where there is one.
     pub fn cp(&self) -> Expr {
         ranks(CONTEXT_RANKS, self.job.layout().cp())
     }
@@ -89,7 +89,7 @@ impl Inputs<'_> {
         ranks(EXPERT_RANKS, self.job.layout().ep())
     }
 
-    /// Data-parallel ranks that share out among themselves.
+    /// Data-parallel ranks that share model states out among themselves.
     pub fn shards(&self) -> Expr {
         ranks(SHARDS, self.job.layout().shards())
     }
@@ -130,7 +130,7 @@ impl Inputs<'_> {
                 let by_cp = input.clone().over_up(self.cp());
                 vec![input, by_cp.clone(), by_t, by_cp.over_up(self.t())]
             }
-            // Some modules name the width of all heads by the heads.
+            // Some modules give the width of all heads the name of the heads.
             name if name.ends_with("_heads") => {
                 let width = |heads: &Expr| Expr::product([heads.clone(), self.head_dim()]);
                 let widths = [width(&input), width(&by_t)];
@@ -144,7 +144,8 @@ impl Inputs<'_> {
         }
     }
 
-    /// What a dimension may be made of; the first that comes to its size is.
+    /// The formulas that a dimension may have; the first whose value is the dimension's size is
+    /// taken.
     fn candidates(&self, name: &'static str) -> Vec<Expr> {
         let two = || Expr::meant(2, "keys and values, or gate and up");
         let over = |above: Expr, by: Expr| above.over_up(by);
@@ -171,7 +172,7 @@ impl Inputs<'_> {
             "keys" | "queries" => vec![self.s(), over(self.s(), self.cp())],
             "seq_length + 1" => vec![Expr::sum([self.s(), Expr::whole(1)])],
             "columns of all heads" | "columns of heads" => {
-                // Of queries, of values, and of unrotated keys with values.
+                // Widths of one head: of queries, of values, and of unrotated keys with values.
                 let narrow =
                     self.job.model().mla.map(|mla| [mla.v_head_dim, mla.qk_nope_head_dim.saturating_add(mla.v_head_dim)]);
                 let narrow = narrow.into_iter().flatten().map(|width| Expr::meant(width, "columns of one head"));
@@ -193,7 +194,7 @@ impl Inputs<'_> {
         }
     }
 
-    /// A dimension by what it is made of, or by its own name.
+    /// A dimension as a formula of inputs, or by its own name.
     pub fn dim(&self, dim: Dim) -> Expr {
         let Dim(name, value) = dim;
         if value == 1 {
@@ -206,7 +207,7 @@ impl Inputs<'_> {
         })
     }
 
-    /// A sentence about what the job is, for texts that differ between training and serving.
+    /// True if the job is a training, for texts that differ between training and serving.
     pub const fn trains(&self) -> bool {
         matches!(self.job.run(), Run::Training(_))
     }

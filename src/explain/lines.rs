@@ -1,4 +1,5 @@
-//! Lines without tensors, each by its own rule. Where no rule comes to the bytes exactly, the figure stands for itself.
+//! Lines without tensors, each with a rule of its own. Where no rule gives the bytes exactly, the
+//! figure stands for itself.
 
 use crate::config::{Engine, Job, Run};
 use crate::estimator::{
@@ -10,7 +11,7 @@ use super::expr::{Expr, Value};
 use super::inputs::Inputs;
 use super::tensors::{itself, stored};
 
-/// A line by its rule.
+/// The formula of a line by its rule.
 pub(super) fn rule(inputs: &Inputs, ledger: &Ledger, line: &LineItem) -> Expr {
     let ways = ways(inputs, ledger, line);
     ways.into_iter().find(|way| way.comes_to(line.bytes.0)).unwrap_or_else(|| itself(line.label, line.bytes.0))
@@ -51,7 +52,7 @@ fn kind_part(kind: MemoryKind, bytes: Bytes) -> Expr {
     Expr::memory(kind.name(), Some(kind), bytes.0, None)
 }
 
-/// One buffer for each group of ranks that exchange something.
+/// One buffer for each group of ranks that exchange tensors.
 fn communicators(job: &Job, line: &LineItem) -> Vec<Expr> {
     let each = job.cluster().overheads.communicator_buffers;
     let groups = line.bytes.0.checked_div(each.0).unwrap_or(0);
@@ -59,7 +60,7 @@ fn communicators(job: &Job, line: &LineItem) -> Vec<Expr> {
     vec![Expr::product([groups, setting("buffers of a group", "as set under Reserve, in bytes", each)])]
 }
 
-/// So many per cent of an amount, rounded up: in whole numbers, as `2.5 %` is `25 / 1 000`.
+/// That many per cent of an amount, rounded up, in whole numbers: `2.5 %` is `25 / 1 000`.
 fn percent(of: Expr, percent: f64) -> Vec<Expr> {
     ratio(percent)
         .map(|(above, below)| {
@@ -79,7 +80,7 @@ fn ratio(value: f64) -> Option<(u64, u64)> {
     Some((format!("{whole}{decimals}").parse().ok()?, below))
 }
 
-/// A share of everything that stands in the ledger but what is the framework's own.
+/// The reserve: a share of all lines of the ledger but some of the framework's own.
 fn reserve(job: &Job, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
     let by_kind = ledger.by_kind();
     // Workspaces of the framework are allocated like the model's own memory; the context is not.
@@ -91,7 +92,7 @@ fn reserve(job: &Job, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
     percent(Expr::sum(terms), fragmentation_percent(job))
 }
 
-/// What a server leaves of the memory.
+/// The memory that a server leaves free.
 fn kept_free(job: &Job, engine: Engine, graphs: Bytes, ledger: &Ledger) -> Vec<Expr> {
     let Some(share) = &engine.share else { return Vec::new() };
     let capacity = setting("memory of the GPU", "in bytes", job.cluster().accelerator.memory);
@@ -100,7 +101,7 @@ fn kept_free(job: &Job, engine: Engine, graphs: Bytes, ledger: &Ledger) -> Vec<E
         Expr::Less(Box::new(amount), Box::new(by))
     };
     let hundred = |share: f64| {
-        // The share itself is short; what is left of it need not be as a float.
+        // As a decimal the share is short; one minus the share need not be, as a float.
         ratio(share).map(|(above, below)| (below.saturating_sub(above), below))
     };
     let left = |of: Expr, share: f64| {

@@ -1,4 +1,5 @@
-//! Serving at its load: what the stated users wait and pay, and how many GPUs carry them.
+//! Serving at its load: waiting time and price for the stated users, and how many GPUs hold them
+//! all.
 
 use crate::config::Job;
 use crate::estimator::Certainty;
@@ -11,12 +12,12 @@ use super::figures::{Found, found, real};
 use super::times::price;
 use super::{Explanation, Measure, plain};
 
-/// The load that figures are about, as the page shows them.
+/// The load that figures are shown for, the same as on the page.
 fn load(job: &Job) -> Option<UserLoad> {
     shown_load(job, users_answer(job, fleet_of(job).as_ref()).as_ref())
 }
 
-/// A figure of the load by the end of its path.
+/// A figure of the load, named by the end of its path.
 pub(super) fn of_load(job: &Job, name: &str) -> Found {
     let load = load(job)?;
     let pace = load.pace?;
@@ -61,12 +62,14 @@ pub(super) fn of_load(job: &Job, name: &str) -> Found {
     Some(found)
 }
 
-/// The job that the division deals out: with all stated users on one replica, where some are stated.
+/// The job that the division shares out: with all stated users on one replica, where some are
+/// stated.
 pub(super) fn divided(job: &Job) -> Job {
     all_users(job).unwrap_or_else(|| job.clone())
 }
 
-/// The fewest GPUs that carry the stated users: the layouts of a replica that were tried; `None` where no users are stated.
+/// The fewest GPUs that hold the stated users, with the layouts of a replica that were tried;
+/// `None` where no users are stated.
 pub(super) fn carrying(job: &Job) -> Option<Explanation> {
     let fleet = fleet_of(job)?;
     let layout = |tried: &TriedReplica| format!("{} × {}", tried.layout.t(), tried.layout.p());
@@ -105,7 +108,7 @@ pub(super) fn value(job: &Job, name: &str) -> Option<f64> {
     of_load(job, name).map(|found| found.expr.value())
 }
 
-/// The count of the division.
+/// The count by division.
 pub(super) fn divided_count(job: &Job) -> Option<f64> {
     super::figures::arithmetic_count(&divided(job)).map(to_f64)
 }

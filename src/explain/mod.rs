@@ -1,9 +1,11 @@
-//! Every number explains itself: what it is in one sentence, the formula it comes from, its source, and what makes it grow.
+//! Every number explains itself: one sentence on its meaning, its formula, its source, and how it
+//! grows.
 //!
-//! Formulas are not written here a second time: they are read off the operation list and the ledger (a tensor's named dimensions,
-//! width, count and sharding; a line's tensors; the planner's division; the terms of a step), and taken only where they come to the
-//! printed figure exactly. What is grown by is found by doubling each input and estimating anew. [`text`], [`latex`] and [`mathml`]
-//! write an explanation down; nothing here knows the page.
+//! Formulas are not written here a second time: they are read off the operation list and the ledger
+//! (a tensor's named dimensions, width, count and sharding; a line's tensors; the planner's
+//! division; the terms of a step), and taken only where their value is the printed figure exactly.
+//! How a figure grows is found by doubling each input and estimating anew. [`text`], [`latex`] and
+//! [`mathml`] write an explanation down; nothing here knows the page.
 //!
 //! | path | figure |
 //! |---|---|
@@ -45,7 +47,7 @@ use inputs::Inputs;
 use printed::{Pick, Words};
 use tensors::Lines;
 
-/// In what a figure is counted.
+/// The unit in which a figure is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Bytes, shown in the page's unit too.
@@ -54,18 +56,19 @@ pub enum Measure {
     Seconds,
     /// A share, shown in per cent.
     Share,
-    /// Whole things or any other number, with what stands behind it; may be empty.
+    /// Whole things or any other number, with the noun or unit that is written behind it; may be
+    /// empty.
     Number(&'static str),
 }
 
-/// What stands out in a kind: tensors of one shape, once, and how many times they are there.
+/// The largest tensors of a figure: those of one shape, described once, with their number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Largest {
-    /// The tensors.
+    /// The names of the tensors.
     pub names: String,
-    /// How many times.
+    /// How many there are.
     pub count: u64,
-    /// Bytes of one.
+    /// Bytes of one of them.
     pub one: Expr,
 }
 
@@ -80,19 +83,20 @@ pub struct Explanation {
     pub sentence: String,
     /// The formula.
     pub expr: Expr,
-    /// What it is counted in.
+    /// The unit in which it is counted.
     pub measure: Measure,
     /// Amounts that the ledger prints, by the label of their formula (the figure's own is empty), as printed there.
     pub printed: Vec<(String, String)>,
-    /// What stands out in it.
+    /// Its largest tensors, where some stand out.
     pub largest: Option<Largest>,
-    /// Where it comes from, how sure that is, and what of it where it is not all.
+    /// Its sources: each with its certainty, and with the part of the figure that it covers where
+    /// it does not cover all.
     pub sources: Vec<(Source, Certainty, &'static str)>,
-    /// What makes it grow.
+    /// How the figure changes when an input doubles, for each input.
     pub growth: Vec<Growth>,
-    /// Further sentences: what was tried, what is alive.
+    /// Further sentences: the counts that were tried, the tensors that are alive.
     pub notes: Vec<String>,
-    /// Documents that say something else.
+    /// Documents that give another figure.
     pub documents: Vec<Said>,
 }
 
@@ -122,7 +126,7 @@ pub struct Explainer<'a> {
     doubled: OnceCell<Vec<(&'static str, Scene)>>,
 }
 
-/// A path, read.
+/// A path that was read.
 enum Path<'a> {
     Total,
     Peak,
@@ -193,7 +197,7 @@ impl<'a> Explainer<'a> {
         Some(Explanation { growth, ..self.explained(path)? })
     }
 
-    /// The same without what makes it grow, which takes an estimate for each input.
+    /// The explanation without its growth, which takes an estimate for each input.
     pub fn explained(&self, path: &str) -> Option<Explanation> {
         let read = Path::read(path)?;
         let mut found = match &read {
@@ -228,7 +232,8 @@ impl<'a> Explainer<'a> {
             Path::Item(kind, label) | Path::Tensor(kind, label, _) => {
                 let Some(at) = place(kind, label) else { return };
                 let line = ledger.lines.get(at);
-                // The only tensor of a line is the line; of several each has digits of its own.
+                // The only tensor of a line is printed as the line is; each of several tensors has
+                // digits of its own.
                 if matches!(path, Path::Tensor(..)) && line.is_none_or(|line| line.tensors.len() != 1) {
                     return;
                 }
@@ -309,7 +314,7 @@ impl<'a> Explainer<'a> {
         let bytes = estimate.ledger.of(kind);
         let part = |line: &&LineItem| {
             let how = self.formula(&with, line);
-            // A long formula is explained with its own line.
+            // A long formula is explained on its own line.
             let how = Some(how).filter(|how| how.parts().is_empty());
             Expr::memory(line.label, Some(kind), line.bytes.0, how)
         };
@@ -343,7 +348,8 @@ impl<'a> Explainer<'a> {
         found.largest =
             with.largest(&[line]).filter(|(_, count, _)| *count > 1).map(|(names, count, one)| Largest { names, count, one });
         found.sources = sources_of(std::iter::once(line));
-        // What documents say is about a kind; of a line alone where it is all of its kind.
+        // Documents speak of whole kinds; a line shows their figures only where it is all of its
+        // kind.
         if self.scene.estimate.ledger.of(kind) == line.bytes {
             found.documents = documents::of_kind(self.answers, kind, line.bytes);
         }
@@ -372,7 +378,7 @@ impl<'a> Explainer<'a> {
         doubled.iter().map(answers).collect()
     }
 
-    /// The figure of that path in another scene.
+    /// The figure of that path in another scene, in bytes, seconds or its own unit.
     fn value(&self, path: &Path, scene: &Scene) -> Option<f64> {
         let estimate = &scene.estimate;
         match path {
@@ -419,7 +425,8 @@ fn plain(title: impl Into<String>, sentence: String, expr: Expr, measure: Measur
     }
 }
 
-/// The sources of some lines, each once; with one line's alone nothing needs to be said about what of it.
+/// The sources of some lines, each once; a single source covers all of them, so no line is named
+/// beside it.
 fn sources_of<'l>(lines: impl Iterator<Item = &'l LineItem>) -> Vec<(Source, Certainty, &'static str)> {
     let mut found: Vec<(Source, Certainty, &'static str)> = Vec::new();
     for line in lines {

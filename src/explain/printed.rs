@@ -3,7 +3,7 @@
 use crate::estimator::{Estimate, Printed};
 use crate::units::{Bytes, MemoryUnit};
 
-/// Which of a ledger's figures.
+/// A choice of one of a ledger's figures.
 pub(super) type Pick = Box<dyn Fn(&Printed) -> u64>;
 
 /// A ledger's figures in both units.
@@ -18,14 +18,16 @@ impl Words {
         Self { own: Printed::of(estimate, unit), other: Printed::of(estimate, other) }
     }
 
-    /// `49.2 GiB (52.8 GB)`; an amount that the other unit's decimals round away has its own digits there.
+    /// `49.2 GiB (52.8 GB)`; an amount that would be rounded to nothing in the other unit is
+    /// printed there with digits of its own.
     pub(super) fn show(&self, pick: &Pick, exact: Bytes) -> String {
         let words = |printed: &Printed| format!("{} {}", printed.scale.number(pick(printed)), printed.scale.unit);
         let other = if pick(&self.other) == 0 { self.other.scale.unit.show(exact) } else { words(&self.other) };
         format!("{} ({other})", words(&self.own))
     }
 
-    /// Why a figure is printed as it is where that is not the nearest number.
+    /// The reason why a figure is printed with another number than the nearest one; `None` where it
+    /// is the nearest.
     pub(super) fn why_not_nearest(&self, pick: &Pick, exact: Bytes) -> Option<String> {
         let (scale, printed) = (self.own.scale, pick(&self.own));
         let nearest = scale.round(exact);

@@ -1,6 +1,7 @@
 //! Lines of the ledger as formulas: a tensor from its named dimensions, width, count and sharding; a line from its tensors.
 //!
-//! A formula is taken only where it comes to the ledger's bytes exactly, in whole numbers; otherwise the figure stands for itself.
+//! A formula is taken only where its value is the ledger's bytes exactly, in whole numbers;
+//! otherwise the figure stands for itself.
 
 use crate::estimator::{LineItem, MemoryKind, TensorLine};
 use crate::ops::{self, Dim, OpList, Role, Split, Tensor};
@@ -10,17 +11,19 @@ use crate::units::DType;
 use super::expr::{Expr, Value};
 use super::inputs::Inputs;
 
-/// What lines are explained with.
+/// The inputs and tensors with which lines are explained.
 pub(super) struct Lines<'a> {
     pub inputs: Inputs<'a>,
-    /// The operation list, whose tensors say over which ranks they are split; nothing where shapes are a rank's own already.
+    /// The operation list, whose tensors say over which ranks they are split; empty where shapes
+    /// are a rank's own already.
     split: Vec<(&'static str, Tensor)>,
-    /// What is gathered and reduced together where weights are shared out row by row: its values, by what they are made of.
+    /// Values that are gathered and reduced together where weights are shared out row by row, each
+    /// group as a formula of its parts.
     groups: Vec<Expr>,
 }
 
 impl<'a> Lines<'a> {
-    /// Gets ready for a job's lines.
+    /// Prepares the explanation of a job's lines.
     pub fn of(inputs: Inputs<'a>) -> Self {
         let job = inputs.job;
         let listed = job.training().is_none_or(|run| run.stack.is_listed());
@@ -42,8 +45,9 @@ impl<'a> Lines<'a> {
         lines
     }
 
-    /// The groups of full sharding: a block of each kind, and everything outside the blocks; what a rank keeps of each, and the
-    /// whole, of which rows are filled up to as many on every rank.
+    /// The groups of full sharding: a block of each kind, and everything outside the blocks. For
+    /// each, all values, with rows filled up so that every rank has equally many, and the values
+    /// that one rank keeps.
     fn groups_of(&self, list: &OpList) -> Vec<Expr> {
         let ends: Vec<_> = list.embedding.iter().chain(&list.head).cloned().collect();
         let blocks = list.kinds.iter().map(|kind| ("values of a block", &kind.ops));
@@ -63,7 +67,8 @@ impl<'a> Lines<'a> {
         found
     }
 
-    /// A parameter whose rows are dealt out: what a rank keeps, or that of all ranks.
+    /// The values of a parameter whose rows are dealt out: those that a rank keeps if `kept`, else
+    /// those of all ranks.
     fn rows_of(&self, tensor: &Tensor, kept: bool) -> Expr {
         let ranks = self.inputs.shards();
         let mut dims = tensor.shape.dims().copied();
@@ -73,14 +78,15 @@ impl<'a> Lines<'a> {
         let own = whole.clone().over_up(ranks.clone());
         let rows = match (&own, kept) {
             (_, true) => own,
-            // Nothing is filled up.
+            // The rows divide evenly, so none are filled up.
             (Expr::Quotient(..), false) => whole,
             (_, false) => Expr::product([ranks, own]),
         };
         Expr::product(std::iter::once(rows).chain(rest))
     }
 
-    /// One tensor's values before any sharing over data-parallel ranks: every way in which they may be counted.
+    /// One tensor's values before they are shared over data-parallel ranks, in every way in which
+    /// they may be counted.
     fn values(&self, tensor: &TensorLine) -> Vec<Expr> {
         let whole = self.product(tensor.shape.dims().copied());
         let group = || self.groups.iter().find(|group| group.exact() == whole.exact());
@@ -105,7 +111,8 @@ impl<'a> Lines<'a> {
     fn on_rank(&self, tensor: &Tensor, whole: Expr) -> Expr {
         let (t, layout) = (|| self.inputs.t(), self.inputs.job.layout());
         let activation = matches!(tensor.role, Role::Saved | Role::Workspace);
-        // Values of one head: the dimension of heads taken out, or all values over the heads.
+        // Values of one head: the product of the dimensions other than that of heads, or all values
+        // over the heads.
         let of_each = |heads: u64| {
             let at = tensor.shape.dims().position(|dim| dim.1 == heads);
             match at {
@@ -141,7 +148,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Whether a line of that kind is shared out over data-parallel ranks.
+    /// True if lines of that kind are shared out over data-parallel ranks.
     fn is_shared(&self, kind: MemoryKind) -> bool {
         let sharding = self.inputs.job.layout().sharding;
         self.inputs.trains()
@@ -166,13 +173,14 @@ impl<'a> Lines<'a> {
         Expr::product([shards, cp])
     }
 
-    /// The values of one such tensor on this rank.
+    /// Bytes on this rank of one of the tensors of an entry of a line; `None` where no formula
+    /// gives them.
     fn one(&self, kind: MemoryKind, tensor: &TensorLine) -> Option<Expr> {
         let each = (tensor.count > 0 && tensor.bytes.0.is_multiple_of(tensor.count)).then(|| tensor.bytes.0 / tensor.count)?;
         let shared = self.is_shared(kind);
         let mut ways: Vec<Expr> = Vec::with_capacity(4);
         if shared {
-            // FSDP and its like deal out rows; flat buffers are cut where they are.
+            // FSDP and the like deal out whole rows; flat buffers are cut anywhere.
             let mut dims = tensor.shape.dims().copied();
             if let Some(rows) = dims.next() {
                 let rows = self.inputs.dim(rows).over_up(self.ranks(tensor));
@@ -184,7 +192,7 @@ impl<'a> Lines<'a> {
         ways.into_iter().map(|values| stored(values, tensor.dtype)).find(|bytes| bytes.comes_to(each))
     }
 
-    /// A tensor's bytes, all of its kind together.
+    /// The bytes of all tensors of one entry of a line.
     pub fn tensor(&self, line: &LineItem, tensor: &TensorLine) -> Expr {
         let many = || Expr::meant(tensor.count, "how many of them this GPU holds");
         if let Some(one) = self.one(line.kind, tensor) {
@@ -193,7 +201,8 @@ impl<'a> Lines<'a> {
         self.slice(line, tensor).unwrap_or_else(|| itself(&format!("{}: {}", tensor.op, tensor.name), tensor.bytes.0))
     }
 
-    /// A tensor's part of a flat buffer that ranks cut evenly: what lies between where it begins and ends.
+    /// A tensor's part of a flat buffer that ranks cut evenly: its end in a rank's share less its
+    /// beginning.
     fn slice(&self, line: &LineItem, tensor: &TensorLine) -> Option<Expr> {
         if !self.is_shared(line.kind) {
             return None;
@@ -210,7 +219,7 @@ impl<'a> Lines<'a> {
         Some(stored(own, tensor.dtype)).filter(|bytes| bytes.comes_to(tensor.bytes.0))
     }
 
-    /// All values of a tensor's kind before sharing.
+    /// All values of an entry's tensors before sharing.
     fn all_values(&self, tensor: &TensorLine) -> Option<Expr> {
         let many = Expr::meant(tensor.count, "how many of them this GPU holds");
         let values = self.values(tensor).pop()?;
@@ -248,7 +257,8 @@ impl<'a> Lines<'a> {
         Some(Expr::sum(cut)).filter(|sum| sum.comes_to(line.bytes.0))
     }
 
-    /// The sum over the tensors; what is alike is joined, and what there is the same number of is counted once.
+    /// The sum over the tensors; equal terms are joined, and terms of tensors that are equally many
+    /// are multiplied by their number once.
     fn sum(&self, line: &LineItem) -> Expr {
         let mut groups: Vec<(u64, Vec<(String, Expr)>)> = Vec::new();
         let mut rest = Vec::new();
@@ -277,8 +287,8 @@ impl<'a> Lines<'a> {
         Expr::sum(flat)
     }
 
-    /// The largest tensors of some lines that have one shape, counted together once: `2 · b · a · s² · 2`, and how many times they are
-    /// there. Nothing where nothing stands out.
+    /// The largest tensors of some lines that have one shape: the formula of one, such as
+    /// `2 · b · a · s² · 2`, and how many there are; `None` where no tensors stand out.
     pub fn largest(&self, lines: &[&LineItem]) -> Option<(String, u64, Expr)> {
         type Alike<'a> = (&'a TensorLine, Vec<(String, Expr)>, u64);
         let mut found: Vec<Alike> = Vec::new();
@@ -304,12 +314,12 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What a tensor is called beside others of its line.
+/// The name of a tensor beside others of its line.
 fn name(tensor: &TensorLine) -> String {
     tensor.name.to_owned()
 }
 
-/// Terms that read the same become one with a number before it.
+/// Equal terms become one, with their number before it.
 fn joined(terms: Vec<(String, Expr)>) -> Vec<(String, Expr)> {
     let mut alike: Vec<(Vec<String>, u64, Expr)> = Vec::with_capacity(terms.len());
     for (label, term) in terms {
@@ -329,7 +339,7 @@ fn joined(terms: Vec<(String, Expr)>) -> Vec<(String, Expr)> {
     alike.into_iter().map(join).collect()
 }
 
-/// Bytes with their name, explained on a line of their own.
+/// Bytes with their name, which are explained on a line of their own.
 fn named(label: String, kind: MemoryKind, how: Expr) -> Expr {
     match whole(&how) {
         Some(bytes) => Expr::memory(label, Some(kind), bytes, Some(how)),
@@ -349,7 +359,8 @@ fn whole(expr: &Expr) -> Option<u64> {
     u64::try_from(expr.exact()?).ok()
 }
 
-/// Bytes of so many values: times the width, or over bits where a value has less than a byte.
+/// Bytes of those values: times the bytes of one value, or times its bits over 8, rounded up, where
+/// these are no whole bytes.
 pub(super) fn stored(values: Expr, dtype: DType) -> Expr {
     let bits = dtype.bits();
     if bits.is_multiple_of(8) {

@@ -1,4 +1,4 @@
-//! Terms of a step, and what follows from a step's time or a served token's.
+//! Terms of a step, and the figures that follow from a step's time or a served token's.
 
 use crate::config::{Job, TrainingRun};
 use crate::estimator::Certainty;
@@ -25,8 +25,8 @@ pub(super) fn of_term(job: &Job, step: &Step, name: &str) -> Found {
     Some(found(&sentence, expr, Measure::Seconds, source, certainty))
 }
 
-/// A term of work: so many micro-batches, each through the blocks and ends of the stage that works longest; `None` for terms that
-/// have another rule.
+/// A term of work: the micro-batches of a step, each through the blocks and ends of the stage that
+/// works longest; `None` for terms that have another rule.
 fn micro_batches(job: &Job, term: Term, seconds: f64) -> Option<Expr> {
     let (times, spread) = (block_times(job)?, spread(job)?);
     let both = |time: &BlockTime| -> Option<f64> {
@@ -74,13 +74,13 @@ pub(super) fn gpus(job: &Job) -> Expr {
     Expr::product(many.map(|(letter, name, value)| Expr::word(letter, name, Value::Whole(value))))
 }
 
-/// A step's time and what follows from it, then the whole run.
+/// A step's time and the figures that follow from it, then those of the whole run.
 pub(super) fn of_training(scene: &Scene, run: &TrainingRun, (step, cost): (&Step, &Cost), name: &str) -> Found {
     let found = of_step(scene, run, step, name).or_else(|| of_texts(&scene.job, run, step, name));
     found.or_else(|| of_run(scene, run, (step, cost), name))
 }
 
-/// What texts shorter than the sequence change.
+/// The figures that depend on texts being shorter than the sequence.
 fn of_texts(job: &Job, run: &TrainingRun, step: &Step, name: &str) -> Found {
     let (sentence, expr, measure) = match name {
         "Useful tokens per second" => {
@@ -117,7 +117,7 @@ pub(super) fn global(run: &TrainingRun) -> Expr {
     Expr::word("B", "global_batch_size", Value::Whole(run.global_batch_size))
 }
 
-/// The same without padding.
+/// Tokens of a step that are not padding.
 pub(super) fn useful_of_step(job: &Job, run: &TrainingRun) -> Expr {
     if run.texts.is_none_or(|texts| texts.packed) {
         return tokens_of_step(job, run);
@@ -200,7 +200,7 @@ pub(super) fn price(job: &Job) -> Expr {
     Expr::word("price", "of a GPU-hour, as set under Time and cost", Value::Real(price))
 }
 
-/// Board power while computing, a share of it while waiting.
+/// Board power while the GPU computes, and a share of it while it waits.
 fn energy(job: &Job, step: &Step, cost: &Cost) -> Option<Expr> {
     let watts = Expr::word("power", "board power of a GPU, W", Value::Real(job.cluster().speed.tdp_watts?));
     let busy = step.lines.iter().filter(|line| line.term.computes()).map(|line| line.seconds.0).sum::<f64>() / step.seconds.0;
@@ -274,7 +274,7 @@ fn of_messages(time: &ServingTime, name: &str) -> Found {
     Some(found(sentence, real("of one further token", seconds.0), Measure::Seconds, sources::NCCL_TUNING, certainty))
 }
 
-/// What a million served tokens cost.
+/// The cost and the energy of a million served tokens.
 fn of_a_million(job: &Job, time: &ServingTime, name: &str) -> Found {
     let layout = job.layout();
     let degrees = [("t", "tensor_model_parallel_size", layout.t()), ("p", "pipeline_model_parallel_size", layout.p())];

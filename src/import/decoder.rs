@@ -126,7 +126,7 @@ fn dense_inner(file: &mut Reader<'_>, kind: &FamilySpec, expert_width: u64) -> R
     }
 }
 
-/// What follows from the rest of the architecture.
+/// Completes an architecture by the parts that follow from the rest of it.
 fn finished(file: &mut Reader<'_>, kind: &FamilySpec, mut config: ModelConfig) -> Result<ModelConfig, ImportError> {
     config.norms_per_block = norms(file, kind, &mut config)?;
     if kind.moves_norms_and_narrows_embedding {

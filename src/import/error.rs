@@ -34,13 +34,13 @@ pub enum ImportError {
     /// Not JSON, even with comments and trailing commas allowed.
     #[error("This cannot be read as JSON ({problem}); copy the file again from its first {{ to its last }}.")]
     NotJson {
-        /// What the parser said, with the place.
+        /// The parser's message, with the place.
         problem: String,
     },
     /// JSON, but not `{ … }`.
     #[error("This is {found}, not a config.json: the file is one group of keys from {{ to }}.")]
     NotAnObject {
-        /// What was found instead.
+        /// Description of the text that was found instead.
         found: &'static str,
     },
     /// Neither `model_type` nor `architectures`.
@@ -81,9 +81,9 @@ pub enum ImportError {
     WrongType {
         /// The key.
         key: String,
-        /// What the key holds.
+        /// The type of value that the key holds.
         wanted: &'static str,
-        /// What was found.
+        /// Description of the value that was found.
         found: String,
     },
     /// A size that no model has.

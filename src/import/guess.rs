@@ -1,4 +1,4 @@
-//! What an unknown `model_type` most likely is, from the keys of its file.
+//! The most likely kind of an unknown `model_type`, from the keys of its file.
 
 use super::decoder::{INNER, truth};
 use super::experts::{CHOSEN_BY, EXPERTS};

@@ -22,7 +22,7 @@ const OF_EXPERTS: &[&str] = &[
     "first_k_dense_replace",
 ];
 
-/// What one layer is, by the word that a list has for it.
+/// The kind of one layer, by the word that a list has for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layer {
     Attention,
@@ -92,7 +92,7 @@ fn count(layers: &[Layer], of: Layer, all: bool) -> String {
     format!("{count} of {}", layers.len())
 }
 
-/// What each layer is: as the file lists it, or by the kind's rule.
+/// The kind of each layer: as the file lists it, or by the rule of the model's kind.
 fn layers(file: &mut Reader<'_>, (states, words): (States, Words), count: &mut u64) -> Result<Vec<Layer>, ImportError> {
     if let Some(listed) = listed(file, words)? {
         let found = u64::try_from(listed.len()).unwrap_or(u64::MAX);

@@ -6,7 +6,7 @@ use super::{How, ImportError};
 use crate::config::LayerSet;
 use crate::models::{Experts, FamilySpec, OwnSizes, Window};
 
-/// The longest irregular pattern: what a link can carry.
+/// The longest irregular pattern that a link can carry.
 const MOST_LISTED: usize = 1024;
 /// Layer sets without a member are written in one way only.
 const NO_LAYERS: (Option<u64>, LayerSet) = (None, LayerSet::None);

@@ -62,7 +62,7 @@ const NO_PARTS: [&str; 10] = [
     "image_processor_config",
 ];
 
-/// Whether the key is about a part that is named as left out.
+/// True if the key is about a part that is named as left out.
 pub(super) fn is_a_part(key: &str) -> bool {
     PARTS.iter().any(|(part, _)| *part == key)
         || ["mtp_", "vision_", "visual_", "image_", "audio_", "video_", "mm_", "slice_", "speech_"]

@@ -86,13 +86,14 @@ pub struct Imported {
     pub model_type: String,
     /// The kind that the file as a whole calls itself: another one where only its part for text is read.
     pub file_type: String,
-    /// Whether the kind `model_type` is listed; false only where the caller asked to count an unknown one as a generic decoder.
+    /// True if the kind `model_type` is listed; false only where the caller asked to count an
+    /// unknown kind as a generic decoder.
     pub known: bool,
     /// The model's name, if the file says one that is no folder of somebody's machine.
     pub name: Option<String>,
     /// How the weights are stored, if the file says so.
     pub quantization: Option<Quantized>,
-    /// What was read, derived, assumed and ignored.
+    /// The values that were read, derived, assumed and ignored.
     pub report: Vec<ReportRow>,
     /// One sentence for everything that is not modelled and counted as something that needs at least as much; mostly empty.
     pub upper_bounds: Vec<String>,
@@ -294,7 +295,7 @@ fn tell_kind(reader: &mut Reader<'_>, model_type: &str, kind: Option<&FamilySpec
     reader.tell("model_type", &shown, how, note);
 }
 
-/// The text as one object, or what is wrong with it.
+/// The text as one object, or the reason why it is none.
 fn parse(text: &str) -> Result<Object, ImportError> {
     let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {

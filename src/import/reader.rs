@@ -15,7 +15,7 @@ pub(crate) struct Asked {
     pub key: &'static str,
     /// The file's value, or the one that the library takes or derives; null where there is none.
     pub value: Value,
-    /// Whether the file states it.
+    /// True if the file states the value.
     pub stated: bool,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Reader<'a> {
     upper_bounds: Vec<String>,
     disagreeing: BTreeSet<&'a str>,
     asked: Vec<Asked>,
-    /// Whether a file without any size is one whose sizes are all the library's.
+    /// True if a file may state no size at all, because all its sizes are the library's.
     may_be_empty: bool,
 }
 
@@ -100,13 +100,13 @@ impl<'a> Reader<'a> {
         self.base
     }
 
-    /// Whether the key is there, null or not.
+    /// True if the file has the key, null or not.
     pub(super) fn has(&self, key: &str) -> bool {
         self.base.contains_key(key)
     }
 
-    /// Whether this is one part of a larger file, says itself which kind it is, and the file around states no sizes for it; or keys of
-    /// such a file.
+    /// True if this is one part of a larger file that names its own kind, and the larger file
+    /// states no sizes for it; true for keys of such a file as well.
     pub(super) fn is_a_part_with_a_kind(&self) -> bool {
         let around = |key: &str| self.outer.is_some_and(|outer| outer.contains_key(key));
         self.may_be_empty
@@ -133,7 +133,8 @@ impl<'a> Reader<'a> {
         self.report.push(ReportRow { key: key.to_owned(), value: value.to_string(), how, note: note.into() });
     }
 
-    /// Adds a line about something that is not modelled and counted as what needs at least as much.
+    /// Adds a line about a part that is not modelled and counted as one that needs at least as
+    /// much.
     pub(super) fn upper_bound(&mut self, key: &str, value: &dyn Display, note: &str) {
         self.tell(key, value, How::Assumed, format!("Upper bound. {note}"));
         self.upper_bounds.push(note.to_owned());
@@ -245,7 +246,8 @@ impl<'a> Reader<'a> {
         self.flag(key, default)
     }
 
-    /// Whether the head reuses the embedding. Of a file with a text part the library asks the file around, where that says so.
+    /// True if the head reuses the embedding. For a text part of a file the library asks the file
+    /// around it, where that states the key.
     pub(super) fn tied(&mut self, default: bool) -> Result<bool, ImportError> {
         const KEY: &str = "tie_word_embeddings";
         if let Some(Value::Bool(yes)) = self.outer.and_then(|outer| outer.get(KEY)) {
@@ -282,7 +284,8 @@ impl<'a> Reader<'a> {
         super::tower::groups(self.base)
     }
 
-    /// Turns report lines of these keys into ignored ones: what they say belongs to a part that the model turns out not to have.
+    /// Turns report lines of these keys into ignored ones: they are about a part that the model
+    /// turns out not to have.
     pub(super) fn take_back(&mut self, keys: &[&str], note: &str) {
         self.report.retain(|row| row.how == How::Read || !keys.contains(&row.key.as_str()));
         for row in self.report.iter_mut().filter(|row| keys.contains(&row.key.as_str())) {
@@ -330,7 +333,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What an ignored key would have meant.
+/// A note on the meaning of an ignored key.
 fn note_on(key: &str) -> &'static str {
     match key {
         "torch_dtype" | "dtype" => "The number format is chosen under Run.",

@@ -65,7 +65,7 @@ fn from_keys(file: &Object, kind: Option<&FamilySpec>) -> Option<String> {
     }
 }
 
-/// Whether attention is differential.
+/// The key of files whose attention is differential.
 const DIFFERS: &str = "lambda_std_dev";
 
 /// Keys that only one structure has.
@@ -105,7 +105,7 @@ fn class(file: &Object, predicts_masked: bool, is_listed: bool) -> Option<String
     is_other.then(|| super::value::shortened(class))
 }
 
-/// What the kind alone gives away.
+/// The structure that follows from the kind alone.
 fn from_kind(model_type: &str) -> Option<&'static str> {
     let what = match model_type {
         "clip_vision_model" | "siglip_vision_model" | "dinov2" | "swin" | "convnext" => "a vision model's structure",

@@ -20,7 +20,7 @@ pub(super) fn streams(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
     let yes_or_no = sparse.iter().map(|sparse| Value::Whole(u64::from(*sparse))).collect();
     file.asks(SPARSE, Value::List(yes_or_no), file.has(SPARSE));
     file.without_effect(&[SPARSE, "altup_active_idx", "altup_correct_scale", "altup_coef_clip"]);
-    // Both change what is saved, and no parameter.
+    // Both change the saved tensors, and no parameter.
     let scales = !matches!(file.peek("altup_correct_scale"), Some(Value::Bool(false)));
     let clips = !file.has("altup_coef_clip") || file.peek("altup_coef_clip").is_some();
     if !scales || !clips {
@@ -46,7 +46,7 @@ pub(super) fn streams(file: &mut Reader<'_>, kind: &FamilySpec, config: &mut Mod
     Ok(())
 }
 
-/// Whether a number is more than 0.
+/// True if a number is more than 0.
 fn is_above_0(value: &Value) -> bool {
     match value {
         Value::Whole(number) => *number > 0,

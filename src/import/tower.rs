@@ -62,7 +62,8 @@ pub(super) fn beside(base: &mut Object, around: &Object) {
         let read = keys().find(|of| of.key == key);
         match read.map_or(Some(value.clone()), |of| simple(of.default, value)) {
             Some(simple) => *value = simple,
-            // Such as images that are not square: the tower is left out, and named.
+            // The value is too complex for the tower, such as images that are not square: the tower
+            // is left out, and named.
             None => return,
         }
     }

@@ -195,7 +195,7 @@ struct Counted<'a> {
 }
 
 impl Counted<'_> {
-    /// Whether the key may change what is counted.
+    /// True if the key may change the sizes that are counted.
     fn may_change(&self, key: &str, value: &Value, known: bool) -> bool {
         let name = key.to_ascii_lowercase();
         let has = |part: &str| name.contains(part);

@@ -32,7 +32,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// What this value is, for a message.
+    /// Name of the value's type, for a message.
     pub(super) const fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",

@@ -1,4 +1,5 @@
-//! What a student typed: read with its unit, compared with the figure, and which factor is off where the ratio is a known one.
+//! The answer of a student: read with its unit, compared with the figure, and explained where its
+//! ratio to the figure is a known one.
 
 use super::figure::{Amount, Facts, Figure, Unit};
 use super::story::plain;
@@ -7,15 +8,15 @@ use crate::estimator::MemoryKind;
 use crate::scenario::number_and_unit;
 use crate::units::{Bytes, to_f64};
 
-/// The longest answer that is looked at, characters.
+/// The longest answer that is read, characters.
 const LONGEST: usize = 60;
 
-/// What is said about an answer.
+/// The feedback to an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feedback {
-    /// Whether it is right, within the tolerance.
+    /// True if the answer is right, within the tolerance.
     pub right: bool,
-    /// One or two sentences, which do not tell the right answer.
+    /// One or two sentences, which do not give the right answer away.
     pub text: String,
 }
 
@@ -37,7 +38,8 @@ pub fn read(text: &str, unit: Unit) -> Result<Amount, String> {
     Ok(Amount::Number(number * factor(suffix, unit).ok_or_else(wrong)?))
 }
 
-/// What a unit multiplies a number by, to be in the figure's own unit.
+/// The factor that brings a number with that suffix into the figure's own unit; `None` for an
+/// unknown suffix.
 fn factor(suffix: &str, unit: Unit) -> Option<f64> {
     let suffix: String = suffix.to_lowercase().chars().filter(|character| !character.is_whitespace()).collect();
     let of = |table: &[(&str, f64)]| table.iter().find(|(name, _)| *name == suffix).map(|(_, factor)| *factor);
@@ -80,7 +82,7 @@ const SECONDS: &[(&str, f64)] = &[
     ("days", 86_400.0),
 ];
 
-/// `k`, `million`, `T` and their like.
+/// `k`, `million`, `T` and the like.
 fn power(word: &str) -> Option<f64> {
     Some(match word {
         "" => 1.0,
@@ -142,10 +144,11 @@ pub fn check(text: &str, figure: &Figure, facts: &Facts, tolerance: f64) -> Resu
     }
 }
 
-/// A ratio that has a name, and what to say about it.
+/// A ratio with a known cause, and the sentence about it.
 type Known = (f64, String);
 
-/// What an answer that is off by this ratio has probably forgotten or mixed up.
+/// The likely mistake behind an answer that is off by this ratio; `None` where the ratio is no
+/// known one.
 pub fn known_factor(ratio: f64, figure: &Figure, facts: &Facts) -> Option<String> {
     const SAME: f64 = 0.006;
     let near = |(known, _): &Known| (known - 1.0).abs() > 2.0 * SAME && (ratio / known - 1.0).abs() < SAME;
@@ -205,7 +208,7 @@ fn parts(facts: &Facts) -> [(f64, &'static str); 4] {
     ]
 }
 
-/// What is left of a figure without that part, over all of it.
+/// The share of a figure that is left without that part.
 fn without(figure: &Figure, facts: &Facts, part: f64) -> Option<f64> {
     let whole = match figure.id {
         "bytes-per-parameter" => Figure::find("states"),

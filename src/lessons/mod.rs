@@ -1,4 +1,5 @@
-//! Lessons: figures that can be asked for, stories made of steps, answers of students, worksheets. No browser in here.
+//! Lessons: figures that can be asked for, stories made of steps, answers of students, worksheets.
+//! Nothing here knows a browser.
 //!
 //! | part | holds |
 //! |---|---|

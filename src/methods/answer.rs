@@ -1,4 +1,4 @@
-//! What a method answers for one scenario.
+//! The answer of a method for one scenario.
 
 use crate::estimator::MemoryKind;
 use crate::units::{Bytes, Flops, Seconds};
@@ -63,31 +63,31 @@ pub struct MethodLine {
     pub bytes: Bytes,
     /// The document's formula in symbols.
     pub formula: String,
-    /// What to know about it, if anything.
+    /// A remark on the line, if there is one.
     pub note: Option<String>,
 }
 
-/// How many accelerators a method asks for.
+/// The number of accelerators that a method asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GpuAnswer {
     /// The document's own division with its own rounding; `None` where it has no rule or nothing can fit.
     pub arithmetic: Option<u64>,
     /// The smallest count that can really run by the document's memory; `None` where none can.
     pub runnable: Option<u64>,
-    /// Why the two differ, or what the smallest count holds.
+    /// The reason why the two differ, or the memory that the smallest count needs.
     pub reason: String,
 }
 
 /// One place where a method and the engine differ, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What differs: a kind of memory, or "parameters".
+    /// The quantity that differs: a kind of memory, or "parameters".
     pub term: &'static str,
     /// The method's value.
     pub says: String,
     /// The engine's value.
     pub engine_says: String,
-    /// Why, for this scenario.
+    /// The reason for the difference in this scenario.
     pub why: String,
 }
 
@@ -111,7 +111,7 @@ pub struct MethodAnswer {
     pub title: &'static str,
     /// The document's title.
     pub document: &'static str,
-    /// Whether the document says anything about this kind of job; if not, all amounts are empty.
+    /// True if the document says anything about this kind of job; if not, all amounts are empty.
     pub covered: bool,
     /// Memory on one accelerator of the scenario's layout.
     pub per_gpu: Vec<MethodLine>,
@@ -123,11 +123,12 @@ pub struct MethodAnswer {
     pub time: Option<MethodTime>,
     /// Accelerators.
     pub gpus: GpuAnswer,
-    /// What this document does not say for this scenario.
+    /// Parts of this scenario that the document leaves out.
     pub not_covered: Vec<&'static str>,
     /// Where and why it differs from the engine.
     pub differences: Vec<Difference>,
-    /// Neutral sentences where the document is wrong or mixes units, as far as they matter here.
+    /// Neutral sentences on places where the document is wrong or mixes units, as far as they
+    /// matter for this scenario.
     pub remarks: Vec<String>,
 }
 

@@ -1,8 +1,9 @@
 //! *Memory Capacity Planning for LLMs* (a lesson with two Python functions and a budget template).
 //!
-//! Symbols: `P` parameters, `b` sequences (whole job in the two functions, **per GPU** in the template), `s` tokens per sequence,
-//! `h` `hidden_size`, `L` layers, `n_kv` `num_key_value_heads`, `N` data-parallel ranks. GB = 10⁹. The stored text has lost its
-//! display formulas; the code is complete and is what is followed here. A [`Shape`] of this document has `b` as `batch_size`.
+//! Symbols: `P` parameters, `b` sequences (whole job in the two functions, **per GPU** in the
+//! template), `s` tokens per sequence, `h` `hidden_size`, `L` layers, `n_kv` `num_key_value_heads`,
+//! `N` data-parallel ranks. GB = 10⁹. The stored text has lost its display formulas; the code is
+//! complete, and this file follows the code. A [`Shape`] of this document has `b` as `batch_size`.
 
 use super::{ModelStates, Shape, ceil_ratio, distributed_overview, product};
 use crate::units::{Bytes, DType, Elements, Flops, FlopsPerSecond, Seconds, to_f64};
@@ -59,28 +60,33 @@ pub fn activations_rule(shape: &Shape) -> Bytes {
     Bytes(product([ACTIVATION_PARTS.iter().sum(), hidden(shape)]))
 }
 
-/// With checkpointing as the text has it, `2·b·s·h·L` bytes (component 4, question 3).
+/// Activations with checkpointing as the text counts them, `2·b·s·h·L` bytes (component 4, question
+/// 3).
 pub fn activations_checkpointed(shape: &Shape) -> Bytes {
     Bytes(product([CHECKPOINT_FACTOR, hidden(shape)]))
 }
 
-/// As the code computes it, `b·s·h·L · f ·` precision bytes with `f` = 2 checkpointed, else 34: one factor of 2 too many.
+/// Activations as the code computes them, `b·s·h·L · f ·` precision bytes with `f` = 2
+/// checkpointed, else 34: one factor of 2 too many.
 pub fn activations_as_coded(shape: &Shape, checkpointing: bool, dtype: DType) -> Bytes {
     let rule = if checkpointing { activations_checkpointed(shape) } else { activations_rule(shape) };
     Elements(rule.0).stored_as(dtype)
 }
 
-/// With the attention matrices, `b·s·h·L·(34 + 5as/h)` (component 4, the "exact" formula the text refers to).
+/// Activations with the attention matrices, `b·s·h·L·(34 + 5as/h)` (component 4, the "exact"
+/// formula that the text refers to).
 pub fn activations_exact(shape: &Shape) -> Bytes {
     distributed_overview::activations(shape)
 }
 
-/// How much the rule of 34 is too low, 0 to 1 (component 4 says within 20 %).
+/// Share of the exact activations that the rule of 34 leaves out, 0 to 1 (component 4 says within
+/// 20 %).
 pub fn rule_shortfall(shape: &Shape) -> f64 {
     1.0 - activations_rule(shape).as_f64() / activations_exact(shape).as_f64()
 }
 
-/// What checkpointing saves by the rule, 34 / 2 = 17 times (question 3; 34 and about 10 elsewhere).
+/// Factor by which checkpointing reduces activations by the rule, 34 / 2 = 17 times (question 3; 34
+/// and about 10 elsewhere).
 pub fn checkpoint_saving() -> f64 {
     to_f64(ACTIVATION_PARTS.iter().sum()) / to_f64(CHECKPOINT_FACTOR)
 }
@@ -96,7 +102,7 @@ pub fn recompute_overhead() -> f64 {
     forward / (forward + backward)
 }
 
-/// The sizes a KV cache is made of.
+/// The sizes that a KV cache depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KvShape {
     /// Layers, `L`.
@@ -112,7 +118,7 @@ pub fn kv_cache(shape: KvShape, tokens: u64, dtype: DType) -> Bytes {
     Elements::of([2, shape.num_hidden_layers, shape.num_key_value_heads, shape.head_dim, tokens]).stored_as(dtype)
 }
 
-/// How much smaller grouped heads make the cache (question 6).
+/// Factor by which grouped heads make the cache smaller (question 6).
 pub fn kv_reduction(num_attention_heads: u64, num_key_value_heads: u64) -> f64 {
     to_f64(num_attention_heads) / to_f64(num_key_value_heads.max(1))
 }
@@ -183,7 +189,8 @@ pub fn cluster_memory(gpus: u64, capacity: Bytes) -> Bytes {
     capacity * gpus
 }
 
-/// What a cluster has left for the cache when every `t` GPUs hold a copy of the weights (corrects question 5).
+/// Memory of a cluster that is left for the cache when every `t` GPUs hold a copy of the weights
+/// (corrects question 5).
 pub fn left_for_cache(gpus: u64, capacity: Bytes, replicas: u64, weights: Bytes) -> Bytes {
     cluster_memory(gpus, capacity).saturating_sub(weights * replicas)
 }
@@ -217,7 +224,8 @@ pub fn memory_budget(states: &ModelStates, zero_stage: u8, data_parallel_size: u
     Budget { states, activations, overhead: overhead(states.total() + activations, TRAINING_OVERHEAD_PERCENT) }
 }
 
-/// What divides optimizer states and gradients under tensor parallelism: `t` (the document says nothing does).
+/// Divisor of optimizer states and gradients under tensor parallelism: `t` (the document says that
+/// nothing divides them).
 pub const fn tensor_parallel_divisor(t: u64) -> u64 {
     t
 }
@@ -239,7 +247,8 @@ pub fn zero_bytes_per_parameter(zero_stage: u8, n: u64) -> f64 {
     states(n, DType::Bf16).sharded(zero_stage, n).total().as_f64() / to_f64(n)
 }
 
-/// What that stage saves in the limit of many ranks: 4 or 8 times, without limit at stage 3 (question 2).
+/// Factor by which that stage reduces model states in the limit of many ranks: 4 or 8 times,
+/// without limit at stage 3 (question 2).
 pub fn zero_saving_limit(zero_stage: u8) -> f64 {
     let all = states(1, DType::Bf16);
     let kept = match zero_stage {
@@ -274,7 +283,8 @@ pub fn shortfall(low: Bytes, high: Bytes) -> f64 {
 
 /// Parameters of a Llama-like model: grouped heads, gated MLP, root-mean-square norms, untied head, no biases.
 ///
-/// `L·(2h² + 2·h·n_kv·head_dim + 3·h·d_ff + 2h) + 2·v·h + h`; what the document calls 70 billion (corrects the nominal count).
+/// `L·(2h² + 2·h·n_kv·head_dim + 3·h·d_ff + 2h) + 2·v·h + h`; the document calls this count 70
+/// billion (corrects the nominal count).
 pub fn llama_parameters(hidden_size: u64, intermediate_size: u64, vocab_size: u64, kv: KvShape) -> u64 {
     let h = hidden_size;
     let kv_width = product([kv.num_key_value_heads, kv.head_dim]);

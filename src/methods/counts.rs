@@ -4,14 +4,14 @@ use crate::units::{Bytes, MemoryUnit};
 
 use super::{GpuAnswer, MethodInputs, product};
 
-/// The largest divisor that is searched for directly; its cofactors are found with it.
+/// The largest divisor that is searched for directly; the larger ones are found as its cofactors.
 const SEARCH_LIMIT: u64 = 1 << 16;
 
-/// What a training layout must respect, and how much one rank needs.
+/// The rules that a training layout must respect, and the memory that one rank needs.
 pub(super) struct Rules<'a> {
-    /// Tensor degree, kept.
+    /// Tensor degree, which the search keeps.
     pub t: u64,
-    /// Pipeline degree, kept.
+    /// Pipeline degree, which the search keeps.
     pub p: u64,
     /// Query heads, which `t` must divide.
     pub num_attention_heads: u64,
@@ -31,14 +31,14 @@ pub(super) struct Rules<'a> {
     pub memory: &'a dyn Fn(u64, u64) -> Bytes,
 }
 
-/// A number of ranks with what each holds.
+/// A number of ranks with the memory that each holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placement {
     /// Accelerators in all.
     pub gpus: u64,
     /// Sequences each rank holds at once.
     pub sequences: u64,
-    /// Bytes each needs.
+    /// Bytes that each rank needs.
     pub bytes: Bytes,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// The same rules for a method that knows data parallelism only and no accumulation.
+    /// These rules for a method that knows data parallelism only and no accumulation.
     pub fn data_parallel_only(self) -> Self {
         Self { t: 1, p: 1, micro_batch_size: None, ..self }
     }
@@ -76,7 +76,7 @@ impl<'a> Rules<'a> {
             .find(|placement| whole_nodes(placement.gpus) && placement.bytes <= self.capacity)
     }
 
-    /// Both counts and the reason in words.
+    /// Both counts, and the reason for their difference in words.
     pub fn answer(&self, arithmetic: Option<u64>) -> GpuAnswer {
         let found = self.smallest();
         let reason = match (self.layout_problem(), found) {
@@ -140,7 +140,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Why exactly `count` accelerators are not the answer.
+    /// The reason why exactly `count` accelerators are not the answer.
     fn why_not(&self, count: u64) -> String {
         let instance = product([self.t, self.p]).max(1);
         let per_node = self.accelerators_per_node;

@@ -1,7 +1,8 @@
 //! *Distributed training overview* (lecture notes on one GPU's memory, batch size and recomputation).
 //!
-//! Symbols: `N` parameters, `h` `hidden_size`, `v` `vocab_size`, `L` layers, `seq` tokens per sequence, `bs`/`mbs` sequences held at
-//! once, `gbs` sequences per step. No formula for several GPUs. A [`Shape`] of this document has `mbs` as `batch_size`.
+//! Symbols: `N` parameters, `h` `hidden_size`, `v` `vocab_size`, `L` layers, `seq` tokens per
+//! sequence, `bs`/`mbs` sequences held at once, `gbs` sequences per step. The document has no
+//! formula for several GPUs. A [`Shape`] of this document has `mbs` as `batch_size`.
 
 use super::{Shape, product};
 use crate::units::{Bytes, Flops, FlopsPerSecond, Seconds, to_f64};

@@ -1,8 +1,9 @@
 //! `EleutherAI`, *Transformer training costs* ("Transformer Math 101").
 //!
-//! Symbols: `P` parameters, `D` training tokens, `C` compute, `T` time, `s` tokens per sequence, `b` sequences **per GPU**, `h`
-//! `hidden_size`, `L` layers, `a` heads, `t` tensor ranks, `p` pipeline stages, `d` GPUs that shard. Fraction bars were lost in the
-//! stored text; the formulas here are reconstructed from it. A [`Shape`] of this document has `b` as `batch_size`.
+//! Symbols: `P` parameters, `D` training tokens, `C` compute, `T` time, `s` tokens per sequence,
+//! `b` sequences **per GPU**, `h` `hidden_size`, `L` layers, `a` heads, `t` tensor ranks, `p`
+//! pipeline stages, `d` GPUs that shard. Fraction bars were lost in the stored text; the formulas
+//! here are reconstructed. A [`Shape`] of this document has `b` as `batch_size`.
 
 use super::{ModelStates, Shape, ceil_ratio, named, product};
 use crate::config::{Optimizer, Recompute};
@@ -11,7 +12,8 @@ use crate::units::{Bytes, DType, Flops, FlopsPerSecond, Seconds, to_f64};
 /// Compute-optimal training tokens per parameter (section *Parameter vs Dataset Tradeoffs*).
 pub const TOKENS_PER_PARAMETER: f64 = 20.0;
 
-/// Parameters `ZeRO`-3 may keep gathered by `DeepSpeed`'s default `stage3_max_live_parameters` (section *Sharded Optimizers*).
+/// Parameters that `ZeRO`-3 may keep gathered by `DeepSpeed`'s default `stage3_max_live_parameters`
+/// (section *Sharded Optimizers*).
 pub const DEFAULT_LIVE_PARAMETERS: u64 = 1_000_000_000;
 
 /// Forward pass, `2PD` (section *Compute Requirements*).
@@ -29,7 +31,8 @@ pub fn training_flops(parameters: f64, tokens: f64) -> Flops {
     forward_flops(parameters, tokens) + backward_flops(parameters, tokens)
 }
 
-/// The most that recomputation can make of it, one more forward pass: `8PD` (section *Activations and Batch Size*).
+/// Training compute with the most recomputation, one more forward pass: `8PD` (section *Activations
+/// and Batch Size*).
 pub fn training_flops_at_most(parameters: f64, tokens: f64) -> Flops {
     training_flops(parameters, tokens) + forward_flops(parameters, tokens)
 }
@@ -59,7 +62,7 @@ pub fn optimal_parameters(tokens: f64) -> f64 {
     tokens / TOKENS_PER_PARAMETER
 }
 
-/// Ratio of two rates, e.g. what `FlashAttention` gained (section *Engineering Takeaways*).
+/// Ratio of two rates, e.g. the speedup by `FlashAttention` (section *Engineering Takeaways*).
 pub fn speedup(before: f64, after: f64) -> f64 {
     after / before
 }
@@ -82,12 +85,13 @@ pub fn inference_overhead(weights: Bytes) -> Bytes {
     Bytes(weights.0.div_ceil(5))
 }
 
-/// The optimizers that the document names, by their keys, and what each keeps per parameter in the document's order (section
-/// *Optimizer States*): fp32 parameters, momentum, variance.
+/// The optimizers that the document names, by their keys, with the bytes that each keeps per
+/// parameter in the document's order (section *Optimizer States*): fp32 parameters, momentum,
+/// variance.
 const OPTIMIZERS: [(&str, [u64; 3]); 3] = [("adamw", [4, 4, 4]), ("adamw8", [4, 1, 1]), ("sgdm", [4, 4, 0])];
 
-/// What the optimizer keeps per parameter, in bytes: fp32 parameters, momentum, variance. `None` for optimizers the document does not
-/// name.
+/// Bytes that the optimizer keeps per parameter: fp32 parameters, momentum, variance. `None` for
+/// optimizers that the document does not name.
 pub fn optimizer_parts(optimizer: Optimizer) -> Option<[u64; 3]> {
     named(&OPTIMIZERS, optimizer)
 }
@@ -162,22 +166,22 @@ pub fn dp_degree(world_size: u64, t: u64, p: u64) -> u64 {
     world_size / product([t, p]).max(1)
 }
 
-/// What the document divides weights by: `t · p` (section *3D Parallelism*).
+/// The document's divisor of weights: `t · p` (section *3D Parallelism*).
 pub fn weight_divisor(t: u64, p: u64) -> u64 {
     product([t, p]).max(1)
 }
 
-/// What the document divides gradients by: `p` alone (section *3D Parallelism*).
+/// The document's divisor of gradients: `p` alone (section *3D Parallelism*).
 pub fn gradient_divisor_as_printed(_t: u64, p: u64) -> u64 {
     p.max(1)
 }
 
-/// What divides gradients: `t · p`, as each rank has gradients of its own weights only.
+/// The right divisor of gradients: `t · p`, as each rank has gradients of its own weights only.
 pub fn gradient_divisor(t: u64, p: u64) -> u64 {
     weight_divisor(t, p)
 }
 
-/// What divides the optimizer in the 3D formula with `ZeRO`-1: all GPUs, `t · p · d`.
+/// Divisor of the optimizer in the 3D formula with `ZeRO`-1: all GPUs, `t · p · d`.
 pub fn optimizer_divisor(t: u64, p: u64, d: u64) -> u64 {
     product([t, p, d]).max(1)
 }

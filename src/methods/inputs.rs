@@ -1,4 +1,4 @@
-//! What the methods are asked about, as plain numbers, and what the engine says to the same question.
+//! The question to the methods, as plain numbers, and the engine's answer to it.
 
 use crate::config::{
     AttentionKernel, GradientDType, Job, MlpKind, ModelConfig, Normalization, Optimizer, PositionEmbedding, Recompute, Run,
@@ -9,7 +9,7 @@ use crate::units::{Bytes, DType, FlopsPerSecond};
 
 use super::{MethodKind, Shape, product};
 
-/// What is done with the model.
+/// The work that the model does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Workload {
     /// Training steps.
@@ -19,7 +19,7 @@ pub enum Workload {
     Serving,
 }
 
-/// A scenario as the documents could be told it.
+/// A scenario in the numbers that the documents' formulas need.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no features of a model and a run, as plain numbers are")]
 pub struct MethodInputs {
@@ -37,15 +37,15 @@ pub struct MethodInputs {
     pub intermediate_size: u64,
     /// Rows of the token embedding (v).
     pub vocab_size: u64,
-    /// Whether the feed-forward layer has a third, gating matrix.
+    /// True if the feed-forward layer has a third, gating matrix.
     pub gated_mlp: bool,
     /// Normalisation kind.
     pub normalization: Normalization,
-    /// Whether any projection has a bias.
+    /// True if any projection has a bias.
     pub biases: bool,
-    /// Whether positions are a learned table.
+    /// True if positions are a learned table.
     pub learned_positions: bool,
-    /// Whether the output head reuses the embedding.
+    /// True if the output head reuses the embedding.
     pub tie_word_embeddings: bool,
     /// Exact parameter count, from the engine.
     pub num_parameters: u64,
@@ -57,7 +57,7 @@ pub struct MethodInputs {
     pub global_batch_size: u64,
     /// Sequences a rank holds at once (b); when serving, sequences of one instance.
     pub micro_batch_size: u64,
-    /// Whether the micro-batch is given; if not, a rank holds its whole share of the batch.
+    /// True if the micro-batch is given; if not, a rank holds its whole share of the batch.
     pub fixed_micro_batch: bool,
     /// Tensor degree t.
     pub tensor_model_parallel_size: u64,
@@ -65,7 +65,7 @@ pub struct MethodInputs {
     pub pipeline_model_parallel_size: u64,
     /// Data degree d; replicas when serving.
     pub data_parallel_size: u64,
-    /// Whether the parts outside attention and feed-forward are split over tensor ranks too.
+    /// True if the parts outside attention and feed-forward are split over tensor ranks too.
     pub sequence_parallel: bool,
     /// `ZeRO` stage 0 to 3; FSDP counts as 3.
     pub zero_stage: u8,
@@ -189,12 +189,12 @@ impl MethodInputs {
         product([self.tensor_model_parallel_size, self.pipeline_model_parallel_size]).max(1)
     }
 
-    /// Whether this is training.
+    /// True if the workload is training.
     pub fn is_training(&self) -> bool {
         self.workload == Workload::Training
     }
 
-    /// Whether `FlashAttention` is on.
+    /// True if `FlashAttention` is on.
     pub fn flash_attention(&self) -> bool {
         self.attention == AttentionKernel::Flash
     }
@@ -262,7 +262,7 @@ pub struct EngineSide {
     pub kv_cache: Bytes,
     /// CUDA context, reserve and other memory outside the model.
     pub framework: Bytes,
-    /// All of it.
+    /// The sum of all kinds.
     pub total: Bytes,
 }
 

@@ -53,7 +53,8 @@ pub fn mlp_parameters(hidden_size: u64, intermediate_size: u64) -> u64 {
     product([2, hidden_size, intermediate_size])
 }
 
-/// `embedding + (attention + mlp) · L + output` (section 1); any unit, the document adds millions.
+/// `embedding + (attention + mlp) · L + output` (section 1); in any unit; the document adds
+/// millions.
 pub fn sum_of_parameters(embedding: u64, attention: u64, mlp: u64, output: u64, num_hidden_layers: u64) -> u64 {
     embedding.saturating_add(product([attention.saturating_add(mlp), num_hidden_layers])).saturating_add(output)
 }
@@ -66,9 +67,11 @@ pub fn num_parameters(shape: &Shape, vocab_size: u64) -> u64 {
     sum_of_parameters(table, attention, mlp, table, shape.num_hidden_layers)
 }
 
-/// The count used for memory: rounded to whole billions where that moves it by at most 5 %, else as it is.
+/// The parameter count that is used for memory: rounded to whole billions where that moves it by at
+/// most 5 %, else the exact count.
 ///
-/// The document rounds 6.70 to 7 (4.4 %). It says nothing of smaller models; rounding those would leave nothing of them.
+/// The document rounds 6.70 to 7 (4.4 %). It says nothing of smaller models; rounding those would
+/// change their count too much.
 pub fn parameters_used(num_parameters: u64) -> u64 {
     let rounded = whole_billions(num_parameters);
     if u128::from(rounded.abs_diff(num_parameters)) * 20 <= u128::from(num_parameters) { rounded } else { num_parameters }
@@ -88,12 +91,14 @@ pub fn gradients(num_parameters: u64) -> Bytes {
 /// 12 Adam, 8 SGD with momentum, 4 eight-bit Adam.
 const OPTIMIZERS: [(&str, u64); 3] = [("adamw", 12), ("sgdm", 8), ("adamw8", 4)];
 
-/// Optimizer bytes per parameter, fp32 master weights included; `None` for what the document does not name.
+/// Optimizer bytes per parameter, fp32 master weights included; `None` for optimizers that the
+/// document does not name.
 pub fn optimizer_bytes_per_parameter(optimizer: Optimizer) -> Option<u64> {
     named(&OPTIMIZERS, optimizer)
 }
 
-/// What eight-bit Adam takes when the fp32 master copy the document itself counts is kept: `4 + 1 + 1` = 6 (corrects section 5).
+/// Bytes per parameter of eight-bit Adam with the fp32 master copy that the document itself counts:
+/// `4 + 1 + 1` = 6 (corrects section 5).
 pub const fn adam_8bit_with_master_bytes_per_parameter() -> u64 {
     4 + 1 + 1
 }
@@ -111,7 +116,8 @@ pub fn adam_states(num_parameters: u64) -> ModelStates {
 /// The `B·s·d_model` tensors of one block as listed in section 2.4: input, QKV, attention output, norm, MLP output, norm.
 pub const LISTED_TENSORS: [u64; 6] = [1, 3, 1, 2, 1, 2];
 
-/// How many tensors of `B·s·d_model` one block keeps: the list less one, as its output is the next block's input (section 2.4).
+/// Number of `B·s·d_model` tensors that one block keeps: the list less one, as its output is the
+/// next block's input (section 2.4).
 pub fn linear_tensors() -> u64 {
     LISTED_TENSORS.iter().sum::<u64>() - 1
 }
@@ -162,7 +168,7 @@ pub fn total(states: &ModelStates, activations: Bytes) -> Bytes {
     states.total() + activations
 }
 
-/// What a checkpointed block keeps: its input, `2·B·s·d_model` bytes (section 4.1.2).
+/// Bytes that a checkpointed block keeps: its input, `2·B·s·d_model` bytes (section 4.1.2).
 pub fn checkpoint(shape: &Shape) -> Bytes {
     Bytes(2) * hidden_elements(shape)
 }
@@ -177,7 +183,8 @@ pub fn temporary(block: Bytes, checkpoint: Bytes) -> Bytes {
     block.saturating_sub(checkpoint)
 }
 
-/// The same with `FlashAttention`: also less scores and probabilities (section 4.2).
+/// Memory needed only while one block is worked on, with `FlashAttention`: also less scores and
+/// probabilities (section 4.2).
 pub fn temporary_with_flash_attention(shape: &Shape) -> Bytes {
     temporary(block(shape), checkpoint(shape)).saturating_sub(attention_bytes(shape))
 }
@@ -227,7 +234,8 @@ pub fn states_per_gpu(zero_stage: u8, states: &ModelStates, ranks: u64) -> Model
     states.sharded(zero_stage, ranks)
 }
 
-/// Activations that stay and those that come and go, on one GPU that holds `shape.batch_size` sequences at once.
+/// Activations that stay for the step, and those that live only while one block is worked on, on
+/// one GPU that holds `shape.batch_size` sequences at once.
 pub fn held_activations(shape: &Shape, checkpointing: bool, flash_attention: bool) -> (Bytes, Bytes) {
     match (checkpointing, flash_attention) {
         (false, false) => (activations(shape), Bytes::ZERO),

@@ -1,4 +1,4 @@
-//! The five documents' methods, as they stand.
+//! The methods of five documents, each as its document gives it.
 //!
 //! Each document prescribes formulas for the memory of a transformer; each has one file here that follows it, its slips included,
 //! so that its own numbers come out. Where a document contradicts itself or its own arithmetic, the corrected value is a second
@@ -59,7 +59,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The same sizes with another number of sequences.
+    /// These sizes with another number of sequences.
     #[must_use]
     pub const fn with_batch_size(self, batch_size: u64) -> Self {
         Self { batch_size, ..self }
@@ -73,7 +73,7 @@ pub struct ModelStates {
     pub weights: Bytes,
     /// Gradients.
     pub gradients: Bytes,
-    /// Optimizer states, with whatever else the document counts among them.
+    /// Optimizer states, with all that the document counts among them.
     pub optimizer: Bytes,
 }
 

@@ -1,8 +1,8 @@
 //! Solenya, *Training memory* (a guide to the memory of training one transformer).
 //!
-//! Symbols: `N` parameters, `h` `hidden_size`, `v` `vocab_size`, `s` tokens per sequence, `d_fc` `intermediate_size`, `L` blocks,
-//! `bs` sequences held at once. No inference, no compute, no formula for several GPUs. A [`Shape`] of this document has `bs` as
-//! `batch_size`.
+//! Symbols: `N` parameters, `h` `hidden_size`, `v` `vocab_size`, `s` tokens per sequence, `d_fc`
+//! `intermediate_size`, `L` blocks, `bs` sequences held at once. The guide has no inference, no
+//! compute and no formula for several GPUs. A [`Shape`] of this document has `bs` as `batch_size`.
 
 use super::{Shape, distributed_overview, named, product};
 use crate::config::Optimizer;
@@ -114,7 +114,8 @@ pub const fn adam_8bit_bytes_with_two_moments() -> u64 {
     1 + 1
 }
 
-/// What data-parallel sharding divides the activations of a fixed micro-batch by: nothing, 1 (section 3.1).
+/// Divisor of the activations of a fixed micro-batch under data-parallel sharding: 1, as nothing
+/// divides them (section 3.1).
 pub const fn zero_activation_divisor(_zero_stage: u8, _data_parallel_size: u64) -> u64 {
     1
 }

@@ -8,7 +8,7 @@ use super::{ModelStates, Shape, ju_2026};
 /// One step of the story: a 7B model, batch 128, sequences of 4096 tokens, A100 with 40 GB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoryStep {
-    /// What is switched on.
+    /// The switch that is turned on at this step.
     pub title: &'static str,
     /// The switches.
     pub setup: Setup,
@@ -16,7 +16,7 @@ pub struct StoryStep {
     pub stated: Option<u64>,
     /// The document's equation with exact amounts and its nominal 7·10⁹ parameters, rounded up.
     pub arithmetic: Option<u64>,
-    /// The same with the exact 6.70·10⁹ parameters of the document's own count.
+    /// The document's equation with the exact 6.70·10⁹ parameters of its own count, rounded up.
     pub arithmetic_exact_parameters: Option<u64>,
     /// The smallest count that can run with each rank's whole share of the batch at once.
     pub runnable: Option<u64>,
@@ -26,18 +26,18 @@ pub struct StoryStep {
     pub per_gpu: Option<Bytes>,
     /// Activations of a single sequence, checkpoints and recomputed block together.
     pub one_sequence: Bytes,
-    /// What happens at this step, in words.
+    /// The outcome of this step, in words.
     pub sentence: String,
 }
 
-/// What the document setup on, one after the other.
+/// The switches that the document turns on, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// `ZeRO` stage, 0 to 3.
     pub zero_stage: u8,
-    /// Whether blocks are checkpointed.
+    /// True if blocks are checkpointed.
     pub checkpointing: bool,
-    /// Whether `FlashAttention` is on.
+    /// True if `FlashAttention` is on.
     pub flash_attention: bool,
 }
 
@@ -53,7 +53,7 @@ impl Setup {
         ju_2026::gpus(self.zero_stage, states, self.activations(shape), capacity)
     }
 
-    /// Memory of one of `ranks` that holds `sequences` at once.
+    /// Memory of one of `ranks` ranks that holds `sequences` sequences at once.
     pub fn memory(self, states: &ModelStates, shape: &Shape, ranks: u64, sequences: u64) -> Bytes {
         ju_2026::states_per_gpu(self.zero_stage, states, ranks).total() + self.activations(&shape.with_batch_size(sequences))
     }
@@ -70,7 +70,7 @@ impl Setup {
         self.place(states, shape, capacity, micro_batch_size).0.map(|placement| placement.gpus)
     }
 
-    /// The smallest placement, and the reason in words.
+    /// The smallest placement, and the reason for it in words.
     fn place(
         self,
         states: &ModelStates,
@@ -96,7 +96,8 @@ impl Setup {
         (found, if found.is_some() { reason } else { reason + &self.why_never(states, shape, capacity, MemoryUnit::Gb) })
     }
 
-    /// What alone exceeds the capacity, as further sentences: the states every GPU repeats, or a single sequence.
+    /// Amounts that exceed the capacity alone, as further sentences: the states that every GPU
+    /// repeats, or a single sequence.
     pub(super) fn why_never(self, states: &ModelStates, shape: &Shape, capacity: Bytes, unit: MemoryUnit) -> String {
         let repeated = states.sharded(self.zero_stage, u64::MAX).total();
         let lone = self.activations(&shape.with_batch_size(1));

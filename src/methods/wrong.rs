@@ -1,6 +1,7 @@
-//! Where a document's printed numbers do not follow from its own formulas, for the page to show.
+//! Places where a document's printed numbers do not follow from its own formulas, for the page to
+//! show.
 //!
-//! The sentences are neutral and short; what each method computes is said in its own file.
+//! The sentences are neutral and short; each method's own file says how it computes its figures.
 
 /// One place in one document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,9 +10,9 @@ pub struct DocumentError {
     pub document: &'static str,
     /// Section or heading of the document.
     pub place: &'static str,
-    /// What is printed there.
+    /// The figure or formula that is printed there.
     pub printed: &'static str,
-    /// What its own formula gives, or the right value.
+    /// The result of the document's own formula, or the right value.
     pub recomputed: &'static str,
     /// The reason, one sentence.
     pub sentence: &'static str,

@@ -35,7 +35,7 @@ const KNOWN: [Family; COUNT] = {
     known
 };
 
-/// Those, and [`GENERIC`] as the last one.
+/// The known families, and [`GENERIC`] as the last one.
 pub(crate) const FAMILIES: [Family; COUNT + 1] = {
     let mut all = [GENERIC; COUNT + 1];
     let mut at = 0;
@@ -88,7 +88,7 @@ pub const fn named(model_type: &str) -> Family {
     GENERIC
 }
 
-/// Whether two texts are the same, in constants too.
+/// True if two texts are equal. Unlike `==`, it runs in constants too.
 pub(super) const fn same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     if one.len() != other.len() {

@@ -52,7 +52,7 @@ pub(super) fn indexer(model: &Counted, [heads, width]: [u64; 2]) -> u64 {
     rank * heads * width + model.hidden_size * width + 2 * width + model.hidden_size * heads
 }
 
-/// Attention to the text, and to what an encoder made.
+/// Attention to the text, and to an encoder's output.
 pub(super) fn attention_twice(model: &Counted, _: &Own, _: Said<'_>) -> u64 {
     2 * model.num_hidden_layers * attention(model)
 }

@@ -34,7 +34,7 @@ pub(crate) struct SourceKeys {
     pub groups: Option<[&'static str; 2]>,
     /// How decoders are saved without it.
     pub absent: Absent,
-    /// Sets what follows from other sizes.
+    /// Sets the sizes that follow from others.
     pub finish: fn(&mut ModelConfig),
 }
 
@@ -61,7 +61,7 @@ impl SourceKeys {
         }
     }
 
-    /// These keys of a kind whose decoders may be saved without it.
+    /// The keys of an encoder whose decoder may be saved without it.
     pub const fn or_absent(self) -> Self {
         Self { absent: Absent::MayBe, ..self }
     }
@@ -182,12 +182,12 @@ pub(crate) enum Attends {
     Period,
     /// Every third; files list three that are repeated (`block_types`).
     InTurn,
-    /// Those of a rule over the layer.
+    /// The layers for which a rule over their number holds.
     Where(fn(u64) -> bool),
-    /// Those that are listed, or else these, run a block that they share before their state; without any here, the third layer and those
-    /// of a period and an offset behind it.
+    /// The layers that are listed, or else these, run a block that they share before their state.
+    /// Without any here, these are the third layer and those of a period and an offset behind it.
     Shared { otherwise: &'static [u64], adapted: bool },
-    /// Those whose indices are listed; else all or none.
+    /// The layers whose indices are listed; else all or none.
     Listed { otherwise: bool },
 }
 

@@ -17,7 +17,7 @@ pub(crate) const BY_STEP: &[&str] = &["decoder_sparse_step", "mlp_only_layers"];
 /// A yes or no of the architecture.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Flag {
-    /// The same for every model of the kind.
+    /// One answer for every model of the kind.
     Is(bool),
     /// A key of the file, with the library's default.
     Key(&'static str, bool),
@@ -50,12 +50,12 @@ impl Sizes {
         Self { hidden, inner, layers, heads, kv_heads: 0, head: 0, vocab, positions }
     }
 
-    /// The same with that many key/value heads where the file does not speak of them.
+    /// Sets the number of key/value heads that is taken where the file states none.
     pub const fn kv(self, kv_heads: u64) -> Self {
         Self { kv_heads, ..self }
     }
 
-    /// The same with heads of that width where the file does not speak of them.
+    /// Sets the width of a head that is taken where the file states none.
     pub const fn head(self, head: u64) -> Self {
         Self { head, ..self }
     }
@@ -64,7 +64,7 @@ impl Sizes {
 /// How positions enter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Positions {
-    /// The same for every model of the kind.
+    /// One way for every model of the kind.
     Are(PositionEmbedding),
     /// A learned table with that many rows more than positions.
     LearnedPlus(u64),
@@ -91,17 +91,19 @@ pub(crate) enum Window {
     AllIfUsed,
     /// From layer `max_window_layers` on, if `use_sliding_window` says so.
     FromIfUsed,
-    /// Those that `layer_types` lists, else all; the number is the library's default window.
+    /// The layers that `layer_types` lists, else all; the number is the library's default window.
     Listed(u64),
-    /// Those that `layer_types` lists and no others; the number is the library's default window.
+    /// The layers that `layer_types` lists and no others; the number is the library's default
+    /// window.
     ListedOnly(u64),
     /// All but every `period`-th, with the library's default window.
     AllButEvery { period: u64, window: u64 },
     /// All but every `period`-th and the last one, with the library's default window.
     AllButEveryAndLast { period: u64, window: u64 },
-    /// Those that the list names, else those of a rule over the layer and the number of layers.
+    /// The layers that the list names, else those of a rule over the layer and the number of
+    /// layers.
     Where { slides: fn(u64, u64) -> bool, window: u64 },
-    /// Those that the list names, else all from `max_window_layers` on.
+    /// The layers that the list names, else all from `max_window_layers` on.
     FromStated { window: u64, first: u64 },
     /// All but the first and every `period`-th behind it (`global_attn_every_n_layers`), unless a list says so; they look around on half
     /// of `local_attention` to either side.
@@ -113,7 +115,7 @@ pub(crate) enum Window {
 /// Norms in a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Norms {
-    /// That many.
+    /// So many in every block.
     Are(u64),
     /// Two, or one where attention and feed-forward run side by side.
     OneIfParallel,
@@ -161,7 +163,7 @@ pub(crate) struct Experts {
     pub groups: [u64; 2],
     pub norm_topk: Flag,
     pub bias: bool,
-    /// Files may state a narrower width for what experts read (`moe_latent_size`).
+    /// Files may state a narrower width for the vectors that experts read (`moe_latent_size`).
     pub narrows: bool,
 }
 
@@ -225,11 +227,11 @@ impl Only {
 /// The reading of a file with another value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Otherwise {
-    /// It is refused, as having this.
+    /// The file is refused, because its model has this part.
     Refused(&'static str),
     /// The key is named as one that is not counted.
     NotCounted,
-    /// It is counted as something that needs at least as much, as this sentence says.
+    /// The file is counted as a model that needs at least as much, as this sentence says.
     UpperBound(&'static str),
 }
 
@@ -362,7 +364,7 @@ impl FamilySpec {
         self.class == class || self.saved_with.contains(&class)
     }
 
-    /// Whether it has modules of its own.
+    /// True if the kind has modules of its own.
     pub const fn has_own_modules(&self) -> bool {
         let mut at = 0;
         while at < self.names.len() {

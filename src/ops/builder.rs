@@ -37,9 +37,10 @@ pub struct Lowering<'a> {
     pub block_size: u64,
     /// Tokens at the start of every sequence that are cached once.
     pub shared_prefix: u64,
-    /// Whether tensor-parallel ranks hold whole experts.
+    /// True if tensor-parallel ranks hold whole experts.
     pub expert_parallel: bool,
-    /// Whether these keep a part of the tokens each, and with it shared experts whole.
+    /// True if each tensor-parallel rank keeps a part of the tokens, and therefore shared experts
+    /// whole.
     pub dispatches: bool,
     /// Software stack.
     pub stack: Stack,
@@ -47,19 +48,20 @@ pub struct Lowering<'a> {
     pub loss: Loss,
     /// Attention kernel.
     pub attention: AttentionKernel,
-    /// Whether backward follows.
+    /// True if backward follows forward.
     pub training: bool,
     /// Tensor-parallel ranks that share the heads and the feed-forward width.
     pub tensor_model_parallel_size: u64,
-    /// Whether hidden states between attention and feed-forward are split by tokens over tensor-parallel ranks.
+    /// True if hidden states between attention and feed-forward are split by tokens over
+    /// tensor-parallel ranks.
     pub sequence_parallel: bool,
-    /// What is recomputed in backward.
+    /// The recomputation in backward.
     pub recompute: Recompute,
-    /// Whether every block, and the loss behind the model, is one compiled graph.
+    /// True if every block, and the loss behind the model, is one compiled graph.
     pub compiled: bool,
     /// Products of blocks in float8.
     pub float8: Float8,
-    /// Whether matrix products are cast to bf16 under autocast.
+    /// True if matrix products are cast to bf16 under autocast.
     pub autocast: bool,
     /// Whose kernels are counted.
     pub dispatch: Dispatch,
@@ -103,12 +105,13 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// That of layers of a model's encoder, or of whatever its sequences are for the decoder behind it.
+    /// The lowering of the layers of a model's encoder, or of any other source whose tokens the
+    /// decoder attends to.
     pub(super) const fn of_source(&self, model: &'a ModelConfig) -> Self {
         Self { model, seq_length: self.source_length, context_length: self.source_length, ..*self }
     }
 
-    /// One rank's part of what tensor parallelism splits.
+    /// One rank's part of a dimension that tensor parallelism splits.
     pub(super) fn local(&self, dim: Dim) -> Dim {
         Dim(dim.0, dim.1.div_ceil(self.tensor_model_parallel_size.max(1)))
     }

@@ -1,4 +1,4 @@
-//! What tensor-parallel ranks share, by the software that splits it.
+//! Parts of a block that tensor-parallel ranks share, by the software that splits them.
 //!
 //! Hugging Face modules follow their family's plan (transformers 5.23, `base_model_tp_plan`): most split attention by heads and the
 //! feed-forward layer and experts by columns; where a plan gathers a product's output (`colwise_gather_output`), ranks hold parts of
@@ -38,7 +38,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// One rank's part of what is computed there.
+    /// One rank's part of the tensors that are computed there.
     pub(super) fn share(&self, part: Part, dim: Dim) -> Dim {
         if self.division(part) == Division::Divided { self.local(dim) } else { dim }
     }

@@ -35,7 +35,7 @@ impl<'a> Listed<'a> {
         Self { tape, with, shapes, products, ops: Vec::with_capacity(10) }
     }
 
-    /// Begins an operation; what follows belongs to it.
+    /// Begins an operation, to which everything from now on belongs.
     fn at(&mut self, name: &'static str, source: Source) {
         self.ops.push(Op { name, source, ..Op::NONE });
     }
@@ -167,7 +167,7 @@ impl<'a> Listed<'a> {
     /// From the block's input to the first residual sum: attention, a state, or both side by side.
     fn first_half(&mut self, kind: LayerKind) {
         if self.with.training {
-            // It is saved in any case, as the checkpoint under full recomputation.
+            // The block's input is saved in any case, as the checkpoint under full recomputation.
             self.at("Block input", KORTHIKANTI_2022);
             self.saves_as("block input", self.shapes.hidden, self.with.activation, Kept::BlockInput);
         }

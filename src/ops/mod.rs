@@ -51,7 +51,7 @@ pub struct OpList {
 /// The blocks that have the same operations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockKind {
-    /// What they are made of.
+    /// The parts that these blocks are made of.
     pub of: LayerKind,
     /// How many there are.
     pub layers: u64,

@@ -11,9 +11,9 @@ use crate::units::DType;
 /// The kernels and messages that one part of a model runs for a micro-batch on one rank.
 #[derive(Debug, Default)]
 pub(crate) struct Played {
-    /// How many layers it stands for; 0 of the embedding and the head.
+    /// How many layers the part stands for; 0 for the embedding and the head.
     pub layers: u64,
-    /// Whether these have experts.
+    /// True if these layers have experts.
     pub has_experts: bool,
     /// Kernels and messages of each operation, in the order in which they run.
     pub operations: Vec<(&'static str, Vec<Cost>)>,

@@ -154,7 +154,7 @@ fn add(with: &Lowering, ops: &mut Vec<Op>, flops: Vec<OpName>) {
     }
 }
 
-/// The layer of what lies behind blocks of these kinds.
+/// The layer of the operations behind blocks of these kinds.
 pub(super) fn behind(kinds: &[(LayerKind, u64)]) -> u16 {
     u16::try_from(kinds.len()).unwrap_or(u16::MAX - 1) + 1
 }
@@ -183,7 +183,7 @@ pub(super) fn split(shape: &Shape, role: Role, with: &Lowering) -> Split {
     shape.dims().find_map(of).unwrap_or(Split::Replicated)
 }
 
-/// Parameters that learn, of the whole model with what fine-tuning adds.
+/// Parameters that learn, of the whole model with those that fine-tuning adds.
 pub(crate) fn trainable(with: &Lowering) -> u64 {
     let tape = Tape::default();
     let with = Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, compiled: false, ..*with };

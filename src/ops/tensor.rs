@@ -32,7 +32,8 @@ impl Shape {
         Self(all)
     }
 
-    /// Whether it has the same dimensions by the same names, told by where the names are kept: quick, and at worst too strict.
+    /// True if `other` has equal dimensions with equal names. Names are compared by address, which
+    /// is quick and at worst too strict.
     pub fn is(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).all(|(a, b)| a.1 == b.1 && std::ptr::eq(a.0, b.0))
     }
@@ -59,12 +60,12 @@ impl Shape {
         self.0.iter().filter(|dim| !dim.0.is_empty())
     }
 
-    /// Whether it is one of a rank's experts together: these are its first dimension.
+    /// True if the tensor holds all of a rank's experts: they are its first dimension.
     pub fn is_of_experts(&self) -> bool {
         self.0[0].0 == EXPERTS_OF_RANK
     }
 
-    /// Whether it counts tensors of a vision tower which are alike.
+    /// True if the shape counts tensors of a vision tower that are alike.
     pub fn is_of_copies(&self) -> bool {
         self.0[0].0 == COPIES
     }
@@ -75,7 +76,7 @@ impl Shape {
         Self([Dim(COPIES, 1), first, second, third])
     }
 
-    /// Whether it counts tensors of that shape.
+    /// True if the shape counts tensors of the shape `one`.
     pub(super) fn counts(&self, one: &Self) -> bool {
         self.is_of_copies() && self.0[1..] == one.0[..3]
     }
@@ -109,7 +110,7 @@ impl Shape {
     }
 }
 
-/// What a tensor is there for.
+/// The purpose of a tensor in its operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// A parameter.
@@ -219,9 +220,9 @@ pub struct Op {
     pub tensors: Vec<Tensor>,
     /// Floating-point operations of one forward pass over the micro-batch, all tensor ranks together.
     pub forward: Flops,
-    /// FLOPs of its backward, without those of what is recomputed.
+    /// FLOPs of its backward, without those of recomputation.
     pub backward: Flops,
-    /// Whether it is the attention core (recomputed under selective recomputation).
+    /// True for the attention core, which selective recomputation recomputes.
     pub attention_core: bool,
     /// Where this operation's memory is described.
     pub source: Source,

@@ -18,7 +18,7 @@ pub struct Product {
     pub depth: u64,
     /// The sizes that it multiplies.
     pub of: Operands,
-    /// Whether the format of products below 16 bit applies.
+    /// True if the format of products below 16 bit applies.
     pub narrow: bool,
 }
 
@@ -63,7 +63,7 @@ pub enum Operands {
 }
 
 impl Operands {
-    /// Those of backward's second product.
+    /// The operands of backward's second product.
     const fn in_backward(self) -> Self {
         match self {
             Self::Weight | Self::Gradient => Self::Gradient,
@@ -128,7 +128,7 @@ pub enum Group {
 /// The work that a message may hide behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Behind {
-    /// Nothing: what follows waits for it.
+    /// Nothing: the operations that follow wait for it.
     Nothing,
     /// The product of the weight's gradient of the same step.
     WeightGradient,
@@ -172,7 +172,7 @@ pub enum Work {
 /// Work in forward or in backward.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Whether it is in backward.
+    /// True if the work is in backward.
     pub backward: bool,
     /// The kind of work.
     pub work: Work,

@@ -1,7 +1,8 @@
 //! Adafactor as transformers has it (`class Adafactor` in `transformers/optimization.py`, 5.23), which the Trainer takes for `adafactor`.
 //!
-//! It walks over the parameters one by one, in fp32: gradients and weights of 16 bits are copied for it. A parameter's root mean square
-//! stays as a number on the GPU until the next step makes it anew.
+//! The optimizer goes through the parameters one by one, in fp32: gradients and weights of 16 bits
+//! are copied for it. A parameter's root mean square stays as a number on the GPU until the next
+//! step makes it anew.
 
 use super::{
     ConflictingTool, OptimizerConflict, OptimizerImplementation, OptimizerSpec, Piece, StateFormat, StateSpec, StateValues,

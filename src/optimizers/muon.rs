@@ -1,4 +1,5 @@
-//! Muon as PyTorch has it (`torch/optim/_muon.py`, PyTorch 2.15), beside AdamW for what Muon does not take.
+//! Muon as PyTorch has it (`torch/optim/_muon.py`, PyTorch 2.15), beside AdamW for the parameters
+//! that Muon does not take.
 //!
 //! A run makes two optimizers, as Muon's documentation asks: `torch.optim.Muon` for the matrices of the blocks, `torch.optim.AdamW` for
 //! embeddings, head, norms and biases, and for experts that are one tensor of three dimensions, which Muon refuses. Muon knows a loop
@@ -77,7 +78,7 @@ const STEPS: u32 = 5;
 /// The format in which it orthogonalises, whatever the gradient's.
 const NARROW: StateFormat = StateFormat::Always(DType::Bf16);
 
-/// Whether Muon updates a parameter: a matrix of a block.
+/// True if Muon updates a parameter: a matrix of a block.
 const fn is_of_muon(parameter: &UpdatedParameter) -> bool {
     parameter.in_block && parameter.dimensions == 2
 }
@@ -88,7 +89,8 @@ fn sides(parameter: &UpdatedParameter) -> [u64; 2] {
     [rows.min(columns), rows.max(columns)]
 }
 
-/// Muon goes through its matrices, then AdamW steps. The update of a matrix is let go when the next one's is begun.
+/// Muon goes through its matrices, then AdamW steps. The update of a matrix is freed when that of
+/// the next one begins.
 fn temporaries(implementation: OptimizerImplementation, parameters: &[UpdatedParameter], step: &mut StepTemporaries) {
     let (matrices, rest): (Vec<_>, Vec<_>) = parameters.iter().copied().partition(is_of_muon);
     let mut update: Option<Piece> = None;
@@ -102,7 +104,8 @@ fn temporaries(implementation: OptimizerImplementation, parameters: &[UpdatedPar
     adamw::temporaries(implementation, &rest, step);
 }
 
-/// `_zeropower_via_newtonschulz`, variable by variable: each is let go once the next of its name is made.
+/// `_zeropower_via_newtonschulz`, variable by variable: each is freed once the next of its name is
+/// made.
 fn orthogonalised(matrix: &UpdatedParameter, step: &mut StepTemporaries) -> Piece {
     let [short, _] = sides(matrix);
     let square = short.saturating_mul(short);

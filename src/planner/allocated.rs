@@ -1,4 +1,4 @@
-//! Changes with which PyTorch's allocator finds room, where the tensors alone would fit.
+//! Changes with which PyTorch's allocator finds room for a training whose tensors alone would fit.
 
 use super::count::larger;
 use super::fixes::{Candidate, Change, Fix, MOST, changes};
@@ -6,14 +6,15 @@ use crate::config::Job;
 use crate::estimator::{DeviceMemory, device_memory, estimate};
 use crate::units::whole;
 
-/// Larger counts that are tried.
+/// The most larger counts of accelerators that are tried.
 const MOST_COUNTS: usize = 4;
 
-/// Up to three single changes with which a training runs that the allocator finds no room for, in the order of [`super::fixes`]: cheapest
-/// in quality and time first.
+/// Up to three single changes with which a training runs although the allocator finds no room for
+/// it now, in the order of [`super::fixes`]: cheapest in quality and time first.
 ///
-/// Each is an estimate that fits and a replay that runs to its end; [`Fix::before`] and [`Fix::after`] are bytes in use, as the driver
-/// counts. Empty where the training runs as it is, and where its order of allocations is not known.
+/// For each of them the estimate fits and a replay runs to its end; [`Fix::before`] and
+/// [`Fix::after`] are bytes in use, as the driver counts. Empty where the training runs already,
+/// and where its order of allocations is not known.
 ///
 /// ```
 /// # use headroom::estimator::{Verdict, device_memory, estimate};
@@ -35,13 +36,13 @@ pub fn allocator_fixes(job: &Job) -> Vec<Fix> {
     single.chain(more().filter_map(found).take(1)).take(MOST).collect()
 }
 
-/// More accelerators as a change.
+/// A change to more accelerators.
 fn of_count(changed: Job) -> Candidate {
     let gpus = changed.layout().world_size();
     (Change::Gpus(gpus), format!("Use {} GPUs", whole(gpus)), changed)
 }
 
-/// A change, where estimate and replay say that it runs and fewer bytes are in use.
+/// The change as a fix, if estimate and replay say that it runs with fewer bytes in use.
 fn found((change, title, changed): Candidate, before: &DeviceMemory) -> Option<Fix> {
     let after = estimate(&changed).runs().then(|| device_memory(&changed).ok())??;
     (after.fits && after.in_use < before.in_use).then(|| Fix {

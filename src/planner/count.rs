@@ -1,4 +1,4 @@
-//! How many accelerators: the division, and the smallest count that can really run.
+//! How many accelerators a job needs: by division, and the smallest count that can really run.
 
 use std::num::NonZeroU64;
 
@@ -18,22 +18,23 @@ const MOST_GPUS: u64 = 1 << 20;
 pub struct Runnable {
     /// Accelerators.
     pub gpus: u64,
-    /// Its layout.
+    /// The layout at this count.
     pub layout: ParallelLayout,
-    /// Memory of the most loaded one.
+    /// Memory of the most loaded accelerator.
     pub per_gpu: Bytes,
 }
 
 /// Both answers to "how many".
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuCount {
-    /// The division: what is shared, over what is left beside what every accelerator holds. `None` if that alone is too much.
+    /// The division: shared memory over the memory that is left on an accelerator beside the part
+    /// that each holds in full. `None` if that part alone is too much.
     pub arithmetic: Option<u64>,
     /// The smallest count that can run, with batch, heads, layers and nodes respected.
     pub runnable: Option<Runnable>,
-    /// Why the second differs from the first, or why there is none.
+    /// The reason why the second differs from the first, or why there is none.
     pub reason: String,
-    /// The largest smaller count that was tried and what blocks it.
+    /// The largest smaller count that was tried, and the rule or memory that blocks it.
     pub near_miss: Option<(u64, String)>,
 }
 
@@ -42,16 +43,17 @@ pub struct GpuCount {
 pub struct Tried {
     /// Accelerators.
     pub gpus: u64,
-    /// Its layout.
+    /// The layout at this count.
     pub layout: ParallelLayout,
-    /// Memory of the most loaded one.
+    /// Memory of the most loaded accelerator.
     pub per_gpu: Bytes,
-    /// What stands in its way; `None` where it runs.
+    /// The rule or the memory that stands in its way; `None` where it runs.
     pub blocked: Option<String>,
 }
 
-/// Counts in the order in which they are tried, to the first that runs. Training keeps tensor and pipeline degree and varies
-/// data-parallel ranks; serving varies the tensor degree (and stages beyond one node) of one instance.
+/// Counts in the order in which they are tried, up to the first that runs. Training keeps tensor
+/// and pipeline degree and varies data-parallel ranks; serving varies the tensor degree (and stages
+/// beyond one node) of one instance.
 pub fn tried(job: &Job, unit: MemoryUnit) -> Vec<Tried> {
     let mut tried = Vec::new();
     let jobs: Vec<Job> = candidates(job).into_iter().map(|layout| job.with_layout(layout)).collect();
@@ -78,7 +80,8 @@ pub fn gpu_count(job: &Job, unit: MemoryUnit) -> GpuCount {
     GpuCount { arithmetic, runnable, reason, near_miss }
 }
 
-/// What a layout needs and which rules forbid it: as much of an estimate as a search asks for.
+/// The memory that a layout needs and the rules that forbid it: the part of an estimate that a
+/// search asks for.
 struct Need {
     by_kind: [Bytes; 7],
     capacity: Bytes,
@@ -102,7 +105,7 @@ impl Need {
         self.total() <= self.capacity && self.blockers.is_empty()
     }
 
-    /// One clause: the rule or the largest term that stands in the way.
+    /// One clause that names the rule or the largest kind of memory that stands in the way.
     fn what_blocks(&self, unit: MemoryUnit) -> String {
         let total = self.total();
         if total <= self.capacity {
@@ -110,7 +113,7 @@ impl Need {
         }
         let largest = MemoryKind::ALL.into_iter().max_by_key(|kind| self.by_kind.get(kind.index()).copied());
         let largest = largest.map_or("", MemoryKind::name);
-        // As the verdict on that layout prints it.
+        // The missing memory as the verdict on that layout prints it.
         let missing = Scale::of(unit, total, self.capacity).gap(total, self.capacity);
         format!("{missing} {unit} short per GPU; the largest part is {}", in_a_sentence(largest))
     }
@@ -133,12 +136,13 @@ fn candidates(job: &Job) -> Vec<ParallelLayout> {
     }
 }
 
-/// Layouts of more accelerators than a job has, from few to many.
+/// Layouts of more accelerators than the job has, from few to many.
 pub(super) fn larger(job: &Job) -> Vec<ParallelLayout> {
     candidates(job).into_iter().filter(|layout| layout.world_size() > job.layout().world_size()).collect()
 }
 
-/// The first count, from few to many, that a rule allows, whose tensors fit, and on which `runs` holds; that is asked so often at most.
+/// The first count, from few to many, that no rule forbids, whose tensors fit, and for which `runs`
+/// is true; `runs` is asked `most` times at most.
 pub(super) fn first_that(job: &Job, most: usize, runs: impl Fn(&Job) -> bool) -> Option<Runnable> {
     let jobs: Vec<Job> = candidates(job).into_iter().map(|layout| job.with_layout(layout)).collect();
     let needs = jobs.iter().zip(memory_of_each(&jobs)).map(|(job, by_kind)| (job, Need::with(job, by_kind)));
@@ -191,15 +195,15 @@ pub struct StatedLayout {
 }
 
 impl StatedLayout {
-    /// Whether a replica of that layout agrees with what is stated.
+    /// True if a replica of that layout agrees with the stated parts.
     fn takes(&self, layout: &ParallelLayout) -> bool {
         self.gpus.is_none_or(|gpus| gpus.is_multiple_of(layout.world_size()))
             && self.tensor.is_none_or(|tensor| tensor == layout.t())
             && self.pipeline.is_none_or(|pipeline| pipeline == layout.p())
     }
 
-    /// Layouts of one replica from few to many accelerators that agree with it. A degree that is stated need not divide heads or
-    /// layers: the estimate names the rule that it breaks.
+    /// Layouts of one replica, from few to many accelerators, that agree with the stated parts. A
+    /// stated degree need not divide heads or layers: the estimate names the rule that it breaks.
     fn candidates(&self, job: &Job) -> Vec<ParallelLayout> {
         let mut layouts: Vec<ParallelLayout> = serving_candidates(job);
         let of = |t: u64, p: u64| {
@@ -223,8 +227,9 @@ impl StatedLayout {
     }
 }
 
-/// The smallest layout of one replica that runs a serving job and agrees with what is stated. Where none runs, the widest if the number
-/// of accelerators is stated, which is nearest to fitting; else one accelerator, or what is stated. `None` when training.
+/// The smallest layout of one replica that runs a serving job and agrees with the stated parts.
+/// Where none runs: the widest, which is nearest to fitting, if the number of accelerators is
+/// stated; else one accelerator, or the stated degrees. `None` when training.
 pub fn smallest_replica(job: &Job, stated: StatedLayout) -> Option<ParallelLayout> {
     if job.training().is_some() {
         return None;
@@ -241,7 +246,8 @@ pub(super) fn divisors(n: u64) -> Vec<u64> {
     let mut small = Vec::new();
     let mut large = Vec::new();
     let mut i = 1_u64;
-    // Inputs are bounded by the field table; a square root of steps keeps even absurd values quick.
+    // Inputs are bounded by the field table; trying numbers up to the square root keeps even absurd
+    // values quick.
     while i.saturating_mul(i) <= n && i <= MOST_GPUS {
         if n.is_multiple_of(i) {
             small.push(i);
@@ -255,25 +261,27 @@ pub(super) fn divisors(n: u64) -> Vec<u64> {
     small
 }
 
-/// The division of what accelerators share by what is left on each. Reserves are in the amounts they are a share of.
+/// The division of the memory that accelerators share by the memory that is left on each. Reserves
+/// are counted with the amounts that they are a share of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
-    /// Data-parallel ranks, or accelerators when serving, that the amounts are for.
+    /// Data-parallel ranks, or accelerators when serving, for which the amounts hold.
     pub ranks: u64,
-    /// What becomes smaller on each with more of them, on one.
+    /// Memory of one rank that becomes smaller with more ranks.
     pub shared: Bytes,
-    /// What each holds all of, however many there are.
+    /// Memory that every rank holds in full, however many there are.
     pub replicated: Bytes,
-    /// What is neither the model's nor shared: context, graphs, what a server leaves free.
+    /// Memory that is neither the model's nor shared: context, graphs, the part that a server
+    /// leaves free.
     pub fixed: Bytes,
-    /// Memory of one.
+    /// Memory of one accelerator.
     pub capacity: Bytes,
     /// Model-parallel ranks behind each data-parallel one; 1 when serving.
     pub model_parallel: u64,
 }
 
 impl Division {
-    /// What is left on each for what is shared.
+    /// Memory that is left on each rank for the shared part.
     pub fn left(&self) -> Bytes {
         self.capacity.saturating_sub(self.fixed + self.replicated)
     }
@@ -289,7 +297,7 @@ impl Division {
 /// The division: `shared / (capacity - replicated)`, times the model-parallel ranks; a serving instance shares everything but
 /// the framework's context.
 pub fn division(job: &Job) -> Division {
-    // With two ranks or more, so that the weights gathered under full sharding are among the lines.
+    // Two ranks or more, so that the weights gathered under full sharding are among the lines.
     let base = match job.run() {
         Run::Training(_) => job.with_data_parallel_size(job.layout().data_parallel_size.max(TWO)),
         Run::Serving(_) => job.with_layout(ParallelLayout::SINGLE),
@@ -315,7 +323,7 @@ pub(super) fn arithmetic(job: &Job) -> Option<u64> {
     division(job).count()
 }
 
-/// Whether more accelerators make this line smaller on each.
+/// True if more accelerators make this line smaller on each of them.
 fn is_shared(job: &Job, line: &LineItem) -> bool {
     let sharding = job.layout().sharding;
     let Some(run) = job.training() else { return true };
@@ -344,7 +352,8 @@ fn layout_of_division(job: &Job, gpus: u64) -> Option<ParallelLayout> {
     })
 }
 
-/// Why the division's count cannot be used as it is; `None` if only a better-dealt count was preferred.
+/// The reason why the division's count cannot be used as it is; `None` if nothing forbids it and
+/// only a more evenly dealt count was preferred.
 fn against_division(job: &Job, gpus: u64, unit: MemoryUnit) -> Option<String> {
     let layout = layout_of_division(job, gpus)?;
     let need = Need::of(&job.with_layout(layout));
@@ -358,7 +367,8 @@ fn against_division(job: &Job, gpus: u64, unit: MemoryUnit) -> Option<String> {
     (!need.runs()).then(|| need.what_blocks(unit))
 }
 
-/// One or two sentences on why the runnable count is what it is.
+/// The memory that the runnable count takes, and why the division or a smaller count does not run,
+/// in up to three sentences; or one sentence on why no count runs.
 fn reason(
     job: &Job,
     arithmetic: Option<u64>,
@@ -393,7 +403,7 @@ fn reason(
     }
     text
 }
-/// A name within a sentence: a capital falls, an abbreviation stays.
+/// A name for use within a sentence: in lower case, unless it is an abbreviation.
 fn in_a_sentence(name: &str) -> String {
     let abbreviated = name.chars().nth(1).is_some_and(char::is_uppercase);
     if abbreviated { name.to_owned() } else { name.to_ascii_lowercase() }

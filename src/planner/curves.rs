@@ -6,7 +6,7 @@ use crate::config::{Job, ParallelLayout};
 use crate::estimator::{Lengths, MemoryKind, blockers, memory_by_kind, memory_of_each};
 use crate::units::{Bytes, ceil_u64, to_f64};
 
-/// What runs along the horizontal axis.
+/// The quantity on the horizontal axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
     /// Tokens per sequence, or context length.
@@ -20,13 +20,13 @@ pub enum Axis {
 pub struct CurvePoint {
     /// Tokens or accelerators.
     pub x: u64,
-    /// The layout there.
+    /// The layout at this point.
     pub layout: ParallelLayout,
     /// Memory by kind, in the order of [`MemoryKind::ALL`].
     pub by_kind: [Bytes; 7],
     /// Memory of the most loaded accelerator.
     pub total: Bytes,
-    /// Why this count cannot run, if a rule forbids it.
+    /// The reason why this count cannot run, if a rule forbids it.
     pub blocked: Option<String>,
 }
 
@@ -35,13 +35,13 @@ pub struct CurvePoint {
 pub struct Curve {
     /// The horizontal axis.
     pub axis: Axis,
-    /// Points in rising order; empty never.
+    /// Points in rising order; never empty.
     pub points: Vec<CurvePoint>,
     /// Memory of one accelerator.
     pub capacity: Bytes,
-    /// Where the scenario stands.
+    /// The scenario's own value of `x`.
     pub current: u64,
-    /// Whether it is about serving: counts of accelerators are those of one replica.
+    /// True if the job serves: counts of accelerators are those of one replica.
     pub serves: bool,
     /// Replicas of the scenario when serving, else 1.
     pub replicas: u64,
@@ -60,7 +60,7 @@ pub struct NamedStair {
     pub gpus: u64,
     /// Memory of the most loaded one.
     pub memory: Bytes,
-    /// The layout.
+    /// The layout in words.
     pub words: String,
 }
 
@@ -178,7 +178,7 @@ pub fn curve_gpus_after(before: Option<u64>, job: &Job) -> Curve {
     Curve { axis, points, capacity, current, serves: !training, replicas, longest_fit: None, naive, best: Vec::new() }
 }
 
-/// One replica on so many tensor-parallel ranks.
+/// The job with one replica on `degree` tensor-parallel ranks.
 fn with_tensor_degree(job: &Job, degree: NonZeroU64) -> Job {
     let data_parallel_size = NonZeroU64::MIN;
     job.with_layout(ParallelLayout { tensor_model_parallel_size: degree, data_parallel_size, ..*job.layout() })
@@ -192,7 +192,7 @@ fn counts(last: u64, current: u64) -> Vec<u64> {
     counts
 }
 
-/// The whole job's memory as if one accelerator held it: what the naive division divides.
+/// The whole job's memory as if one accelerator held it: the dividend of the naive division.
 fn whole_job(job: &Job) -> Bytes {
     let layout = ParallelLayout { sharding: job.layout().sharding, ..ParallelLayout::SINGLE };
     let by_kind = memory_by_kind(&job.with_layout(layout));

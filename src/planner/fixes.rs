@@ -1,4 +1,5 @@
-//! What would make it fit: single changes, each estimated, cheapest in quality and time first.
+//! Changes that would make a job fit: each changes one input, each is estimated, cheapest in
+//! quality and time first.
 
 use super::count::GpuCount;
 use super::inverse::{largest, room, room_of};
@@ -69,24 +70,24 @@ pub enum Change {
     Rank(u64),
 }
 
-/// A change with what it brings.
+/// A change with its effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fix {
     /// The change.
     pub change: Change,
-    /// What it says on the button, e.g. `Recompute every block`.
+    /// The text on its button, e.g. `Recompute every block`.
     pub title: String,
-    /// Memory before.
+    /// Memory of the most loaded accelerator before, bytes.
     pub before: Bytes,
-    /// Memory after.
+    /// Memory of the most loaded accelerator after, bytes.
     pub after: Bytes,
-    /// Whether it can run afterwards.
+    /// True if the job can run afterwards.
     pub fits: bool,
     /// Accelerators afterwards.
     pub gpus_after: u64,
 }
 
-/// Most fixes offered.
+/// The most fixes that are offered.
 pub(super) const MOST: usize = 3;
 
 /// Up to three single changes for a job that does not run: those that make it run first, then the largest savings.
@@ -103,10 +104,11 @@ pub fn fixes(job: &Job, current: &Estimate, count: &GpuCount) -> Vec<Fix> {
         .into_iter()
         .filter_map(|(change, title, changed)| {
             let after = estimate(&changed);
-            // Where only a rule stands in the way, saving memory is no help.
+            // Where only a rule stands in the way, saving memory does not help.
             let better = after.runs() || (short && after.total() < before);
-            // What learns is changed only for a job that could run as it then is, and is smaller; no change of a fine-tuning, or of an
-            // optimizer that few tools can be combined with, brings a rule in its way.
+            // The parameters that learn are changed only if the job then breaks no rule and needs
+            // less memory. A change of a fine-tuning, or of an optimizer that few tools can be
+            // combined with, must not break more rules than before.
             let better = match change {
                 Change::Adapters(_) => better && after.blockers.is_empty() && after.total() < before,
                 _ => better && (!choosy || after.blockers.len() <= current.blockers.len()),
@@ -115,14 +117,14 @@ pub fn fixes(job: &Job, current: &Estimate, count: &GpuCount) -> Vec<Fix> {
             better.then(|| Fix { change, title, before, after: after.total(), fits: after.runs(), gpus_after })
         })
         .collect();
-    // Stable: among those that run, the order of `changes` (cheapest first) stays.
+    // The sort is stable: among the fixes that run, the order of `changes` (cheapest first) stays.
     let rank = |fix: &Fix| if fix.fits { (0, 0) } else { (1, fix.after.0) };
     sort_short(&mut found, |a, b| rank(a) < rank(b));
     found.truncate(MOST);
     found
 }
 
-/// A change, what it says on the button, and the job with it.
+/// A change, the text on its button, and the job with it.
 pub(super) type Candidate = (Change, String, Job);
 
 /// All single changes of a job, cheapest in quality and time first; the last is the smallest `count` that runs.
@@ -219,7 +221,8 @@ fn training(job: &Job) -> Vec<Candidate> {
     list
 }
 
-/// Adapters in place of what learns, where a fine-tuning says beside which layers they would stand; training from scratch does not.
+/// Adapters in place of the parameters that learn, where a fine-tuning says beside which layers
+/// they would stand; training from scratch does not say so.
 fn adapters(job: &Job, tuning: &Tuning) -> Vec<Candidate> {
     if tuning.target_modules == Targets::NONE
         || tuning.base.is_quantised()
@@ -242,7 +245,7 @@ fn adapters(job: &Job, tuning: &Tuning) -> Vec<Candidate> {
     candidates.collect()
 }
 
-/// Whether `stage` shares out more than `now`.
+/// True if `stage` shares out more than `now`.
 pub(super) const fn deeper(stage: DataSharding, now: DataSharding) -> bool {
     if stage.shards_parameters() {
         !now.shards_parameters()
@@ -282,7 +285,7 @@ fn serving(job: &Job) -> Vec<Candidate> {
     if bits > 4 {
         let loaded = FOUR_BITS.into_iter().filter(|(format, _)| run.engine.loads(*format));
         let four: Vec<Candidate> = loaded.map(quantized).collect();
-        // The smaller one only where the usual one is too large.
+        // The smaller format is offered only where the usual one is too large.
         let first = four.iter().position(|(.., job)| room(job) >= 0).unwrap_or(0);
         list.extend(four.into_iter().nth(first));
     }

@@ -13,9 +13,9 @@ pub struct Inverse {
     pub largest_batch: Option<u64>,
 }
 
-/// Longest length that is looked for, tokens.
+/// Longest length that is tried, tokens.
 const LONGEST: u64 = 1 << 27;
-/// Largest batch that is looked for.
+/// Largest batch that is tried.
 pub(super) const LARGEST: u64 = 1 << 20;
 
 /// Both answers by search; memory never falls when length or batch grows.
@@ -28,7 +28,8 @@ pub fn inverse(lengths: &Lengths) -> Inverse {
     Inverse { longest_seq: longest(lengths), largest_batch }
 }
 
-/// The longest length that fits: first among those that are told quickly, then between two of them.
+/// The longest length that fits: first among the lengths of the grid, whose memory is worked out
+/// quickly, then between two of them.
 fn longest(lengths: &Lengths) -> Option<u64> {
     let (job, grid) = (lengths.job(), lengths.grid());
     let room = |tokens: u64| spare(job, lengths.memory(tokens));
@@ -38,20 +39,20 @@ fn longest(lengths: &Lengths) -> Option<u64> {
     Some(below + further).filter(|tokens| *tokens > 0)
 }
 
-/// The longest text that is looked for. A decoder beside an encoder reads positions from a table, and no text is longer than that: Whisper
-/// writes 448 tokens of half a minute.
+/// The longest text that is tried, tokens. A decoder beside an encoder reads positions from a
+/// table, and no text is longer than that table: Whisper writes 448 tokens for half a minute.
 fn longest_of(job: &Job) -> u64 {
     let model = job.model();
     let reads_table = model.position_embedding == PositionEmbedding::Learned || model.family.modules().keeps_sines;
     if model.source.is_some() && reads_table { model.max_position_embeddings.clamp(1, LONGEST) } else { LONGEST }
 }
 
-/// Memory that is left, negative where some is missing.
+/// Memory that is left, bytes; negative where some is missing.
 fn spare(job: &Job, by_kind: [Bytes; 7]) -> i128 {
     i128::from(job.cluster().accelerator.memory.0) - i128::from(by_kind.into_iter().sum::<Bytes>().0)
 }
 
-/// Memory that a job leaves whose weights are counted.
+/// Memory that a job leaves whose weights are counted already, bytes.
 pub(super) fn room_of(served: &Requests, job: &Job) -> i128 {
     spare(job, served.memory(job))
 }
@@ -60,7 +61,8 @@ pub(super) fn room(job: &Job) -> i128 {
     spare(job, memory_by_kind(job))
 }
 
-/// The same job with another micro-batch, the global batch grown to hold one per rank; or other concurrent sequences.
+/// This job with another micro-batch, the global batch grown to hold one per rank; or with other
+/// concurrent sequences.
 pub(super) fn with_batch(job: &Job, batch: u64) -> Job {
     let ranks = job.layout().d();
     job.with_run(|run| match run {
@@ -74,8 +76,9 @@ pub(super) fn with_batch(job: &Job, batch: u64) -> Job {
 
 /// The largest value in `1..=most` that leaves room, if room never grows with the value.
 ///
-/// Memory is nearly a straight line, so each round guesses where the line ends, tries the neighbour of the guess on the other side,
-/// and then halves what is left by ratio, which ends the search in any case.
+/// Memory is nearly a straight line, so each round guesses where the line ends, tries the neighbour
+/// of the guess on the other side, and then halves the remaining range by ratio, which ends the
+/// search in any case.
 pub(super) fn largest(most: u64, mut room: impl FnMut(u64) -> i128) -> Option<u64> {
     let mut good = (1, room(1));
     if most == 0 || good.1 < 0 {
@@ -95,7 +98,8 @@ pub(super) fn largest(most: u64, mut room: impl FnMut(u64) -> i128) -> Option<u6
             }
             1 if passed => good.0 + 1,
             1 => bad.0 - 1,
-            // By ratio: amounts that grow as a square pull straight guesses to the small end.
+            // The middle by ratio: amounts that grow as a square pull straight guesses to the small
+            // end.
             _ => ceil_u64((to_f64(good.0) * to_f64(bad.0)).sqrt()),
         };
         let next = next.clamp(good.0 + 1, bad.0 - 1);
@@ -117,7 +121,7 @@ mod tests {
 
     use super::largest;
 
-    /// The answer, and how many amounts were looked at.
+    /// The answer, and how many amounts were worked out.
     fn found(most: u64, room: u64, memory: impl Fn(u64) -> u64) -> (Option<u64>, u32) {
         let looked = Cell::new(0);
         let answer = largest(most, |value| {

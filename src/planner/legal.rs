@@ -1,4 +1,5 @@
-//! What would lift a rule that forbids a training: single inputs, each with the nearest value that lets it run.
+//! Changes that lift a rule which forbids a training: each of a single input, with the nearest
+//! value that lets the job run.
 
 use std::num::NonZeroU64;
 
@@ -8,9 +9,11 @@ use crate::config::{AttentionKernel, DataSharding, Job, ParallelLayout, Pipeline
 use crate::estimator::{blockers, estimate};
 use crate::units::{sort_short, whole};
 
-/// For each input that a rule can be about, the change to its nearest value with which the job runs; none where a rule forbids nothing.
+/// For each input that a rule can be about, the change to its nearest value with which the job
+/// runs; empty where no rule forbids the job.
 ///
-/// The number of accelerators stays: what another degree leaves over is data-parallel.
+/// The number of accelerators stays: those that another degree leaves over become data-parallel
+/// ranks.
 pub(super) fn lifting(job: &Job) -> Vec<Candidate> {
     let mut list = Vec::new();
     if job.training().is_none() || blockers(job).is_empty() {
@@ -22,7 +25,7 @@ pub(super) fn lifting(job: &Job) -> Vec<Candidate> {
             continue;
         }
         let (Some(title), Some(changed)) = (title(change), with(job, change)) else { continue };
-        // Rules are looked at first, because an estimate takes longer.
+        // Rules are checked first, because an estimate takes longer.
         if blockers(&changed).is_empty() && estimate(&changed).runs() {
             found = Some(input);
             list.push((change, title, changed));
@@ -31,7 +34,7 @@ pub(super) fn lifting(job: &Job) -> Vec<Candidate> {
     list
 }
 
-/// Changes of one input after the other, each with the input's number; the nearest first.
+/// Changes of one input after the other, each with the input's number; the nearest values first.
 fn changes(job: &Job) -> Vec<(u8, Change)> {
     let layout = job.layout();
     let (t, p, d) = (layout.t(), layout.p(), layout.d());
@@ -50,13 +53,14 @@ fn changes(job: &Job) -> Vec<(u8, Change)> {
         .filter(|sharding| sharding.way_out.is_some())
         .partition(|sharding| sharding.shards_optimizer());
     for sharding in sharing.into_iter().chain(others) {
-        // Those that share out more are offered wherever something does not run.
+        // Ways that share out more are offered wherever something does not run.
         if sharding != layout.sharding && !deeper(sharding, layout.sharding) {
             all.push((5, Change::Sharding(sharding)));
         }
     }
     if let Some(run) = job.training() {
-        // Blocks of a vision tower that are recomputed are not described under every sharding, and some attention is written out alone.
+        // Blocks of a vision tower that are recomputed are not described under every sharding, and
+        // some models have only attention that is written out.
         if run.recompute != Recompute::None && run.images.per_sequence > 0 {
             all.push((6, Change::Recompute(Recompute::None)));
         }
@@ -68,7 +72,7 @@ fn changes(job: &Job) -> Vec<(u8, Change)> {
     all
 }
 
-/// As many images as the text has room for, and none.
+/// Numbers of images to try: as many as the text has room for, and none.
 fn images(job: &Job) -> Vec<u64> {
     let Some(run) = job.training().filter(|run| run.images.per_sequence > 0) else { return Vec::new() };
     let tokens = job.model().tower.as_ref().and_then(|tower| tower.seen(run.images)).map(|seen| seen.tokens);
@@ -95,7 +99,7 @@ fn nearest(all: &mut Vec<(u8, Change)>, input: u8, now: u64, mut values: Vec<u64
     }
 }
 
-/// The job with a change; nothing where the accelerators do not divide by its degrees.
+/// The job with a change; `None` where the accelerators do not divide by its degrees.
 fn with(job: &Job, change: Change) -> Option<Job> {
     let mut layout = *job.layout();
     match change {
@@ -136,7 +140,7 @@ fn with(job: &Job, change: Change) -> Option<Job> {
     Some(job.with_layout(ParallelLayout { data_parallel_size, ..layout }))
 }
 
-/// What the button says.
+/// The text on the button.
 fn title(change: Change) -> Option<String> {
     let (what, to) = match change {
         Change::GlobalBatch(batch) => ("Global batch of", batch),

@@ -1,6 +1,8 @@
-//! So many users at once on replicas of one layout: whether they find room, and how fast and dear serving them is.
+//! Many users at once on replicas of one layout: whether they find room, how fast serving is and
+//! what it costs.
 //!
-//! All users are taken to be active at once and to be spread evenly, so that the fullest of `R` replicas runs `⌈U / R⌉` requests.
+//! All users are taken to be active at once and spread evenly, so the fullest of `R` replicas runs
+//! `⌈U / R⌉` requests.
 
 use super::serving::{Fleet, Instances, holds, of_context, with_serving};
 use crate::config::{Job, LengthMix, ParallelLayout, Run, ServingRun};
@@ -21,9 +23,9 @@ pub struct UserLoad {
     pub replicas: u64,
     /// Requests at once on the fullest replica: `⌈users / replicas⌉`.
     pub each: u64,
-    /// Requests that find room on one replica; 0 if not one does or a rule forbids the layout.
+    /// Requests that find room on one replica; 0 if not even one does or a rule forbids the layout.
     pub room: u64,
-    /// Times and price at that load; `None` where peak or memory bandwidth are unknown.
+    /// Times and price at that load; `None` where peak rate or memory bandwidth is unknown.
     pub pace: Option<LoadPace>,
 }
 
@@ -36,29 +38,31 @@ pub struct LoadPace {
     pub prompt: u64,
     /// Tokens of keys and values that a request has in a step of decoding.
     pub cached: u64,
-    /// One further token of every request on the fullest replica.
+    /// Time until every request on the fullest replica has one further token.
     pub decode: Seconds,
     /// Tokens per second for one user.
     pub per_user: f64,
-    /// Tokens per second for all of them.
+    /// Tokens per second for all users together.
     pub in_all: f64,
     /// Price of a million tokens in the user's currency, all accelerators paid for.
     pub price_per_million: f64,
 }
 
-/// The users that a job states, on its own accelerators and on the fewest that carry them.
+/// The stated users of a job, on its own accelerators and on the fewest that hold them all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UsersAnswer {
-    /// On the job's own accelerators.
+    /// The load on the job's own accelerators.
     pub own: UserLoad,
-    /// On the fewest that carry them; `None` if no replica holds one request.
+    /// The load on the fewest accelerators that hold all users; `None` if no replica holds one
+    /// request.
     pub fewest: Option<UserLoad>,
-    /// The division: all memory over what one accelerator has beside its context. `None` if that alone is too much.
+    /// The division: all memory over the memory that one accelerator has beside its context. `None`
+    /// if the context alone is too much.
     pub arithmetic: Option<u64>,
 }
 
 impl UserLoad {
-    /// Whether all users find room at once.
+    /// True if all users find room at once.
     pub const fn carries(&self) -> bool {
         self.each <= self.room
     }
@@ -68,7 +72,7 @@ impl UserLoad {
         self.room.saturating_mul(self.replicas)
     }
 
-    /// So many users on so many accelerators, in replicas of that layout.
+    /// The load of `users` on `gpus` accelerators, in replicas of that layout.
     fn of(job: &Job, run: &ServingRun, users: u64, (layout, gpus): (ParallelLayout, u64)) -> Self {
         let job = job.with_layout(layout);
         let replicas = (gpus / layout.world_size().max(1)).max(1);
@@ -80,7 +84,8 @@ impl UserLoad {
 }
 
 impl UsersAnswer {
-    /// The load that figures are about: on the job's own accelerators if they carry it, else on the fewest that do.
+    /// The load that figures are shown for: that on the job's own accelerators if they hold all
+    /// users, else that on the fewest that do.
     pub const fn shown(&self) -> &UserLoad {
         match &self.fewest {
             Some(fewest) if !self.own.carries() => fewest,
@@ -94,7 +99,7 @@ const fn replica(layout: &ParallelLayout) -> ParallelLayout {
     ParallelLayout { data_parallel_size: std::num::NonZeroU64::MIN, ..*layout }
 }
 
-/// A job with requests of so many tokens.
+/// The job with requests of `tokens` tokens.
 fn with_context(job: &Job, tokens: u64) -> Job {
     with_serving(job, |run| {
         run.context_length = tokens;
@@ -132,7 +137,8 @@ fn own_load(job: &Job) -> Option<UserLoad> {
     Some(UserLoad::of(job, &whole, users, (layout, gpus)))
 }
 
-/// The load that figures of a serving job are about: of its users where some are stated, else its own; `None` when training.
+/// The load that figures of a serving job are shown for: that of its users where some are stated,
+/// else its own; `None` when training.
 pub fn shown_load(job: &Job, users: Option<&UsersAnswer>) -> Option<UserLoad> {
     users.map(|users| *users.shown()).or_else(|| own_load(job))
 }
@@ -147,8 +153,8 @@ pub fn users_answer(job: &Job, fleet: Option<&Fleet>) -> Option<UsersAnswer> {
     Some(UsersAnswer { own, fewest: fleet.runnable.map(of), arithmetic: fleet.arithmetic })
 }
 
-/// Requests of the whole context that the stated users make of the fullest replica, as far as they find room, at least one; `None` when
-/// training and where no users are stated.
+/// Requests of the whole context that the stated users send to the fullest replica, as far as they
+/// find room there, at least one; `None` when training and where no users are stated.
 pub fn requests_of_users(job: &Job) -> Option<u64> {
     let Run::Serving(run) = job.run() else { return None };
     let each = run.users?.div_ceil(job.layout().d());

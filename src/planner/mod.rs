@@ -1,6 +1,8 @@
-//! Answers that need more than one estimate: how many accelerators, what would make it fit, curves, and inverse questions.
+//! Answers that need more than one estimate: how many accelerators, changes that make a job fit,
+//! curves, and inverse questions.
 //!
-//! Every answer is made of estimates of changed jobs; nothing here has a formula of its own.
+//! Every answer is put together from estimates of changed jobs; nothing here has a formula of its
+//! own.
 
 mod allocated;
 mod count;

@@ -1,12 +1,14 @@
-//! What packing short texts brings.
+//! The gain from packing short texts.
 
 use crate::config::{Job, Run, Texts};
 use crate::estimator::{estimate, time};
 
-/// How many times as many useful tokens a fine-tuning gets through in the same time when it packs its texts instead of padding them.
+/// Factor by which a fine-tuning gets through more useful tokens in the same time when it packs its
+/// texts instead of padding them.
 ///
-/// `useful` is its own pace, useful tokens per second. The packed job is estimated and timed like any other; `None` where no text is
-/// padded, where the packed job breaks a rule, and where it takes more memory than the padded one has.
+/// `useful` is the job's own pace, useful tokens per second. The packed job is estimated and timed
+/// like any other; `None` where no text is padded, where the packed job breaks a rule, and where it
+/// needs more memory than there is.
 pub fn packing(job: &Job, useful: f64) -> Option<f64> {
     let texts = job.training()?.texts.filter(|texts| !texts.packed)?;
     let packed = job.with_run(|run| {

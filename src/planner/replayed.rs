@@ -6,18 +6,21 @@ use crate::config::{Job, Run};
 use crate::estimator::{DeviceMemory, Lengths, NotReplayed, device_memory, finds_room, least_memory};
 use crate::units::Bytes;
 
-/// Counts of accelerators that are replayed at most.
+/// The most counts of accelerators that are replayed.
 const MOST_COUNTS: usize = 8;
-/// Into so many steps the lengths that come into question are divided; between two of them nothing is tried.
+/// The number of steps into which the range of possible lengths is divided; between two of them
+/// nothing is tried.
 const STEPS: u64 = 256;
 
-/// Whether a training runs, and how much larger it may become, told by handing every tensor to PyTorch's allocator.
+/// The answers of a replay that hands every tensor to PyTorch's allocator: whether a training runs,
+/// and how much larger it may become.
 ///
-/// Each length, batch and count was replayed to the end of its steps on the job's device; the next larger one that was tried was not.
-/// An allocator that finds room for one size may find none for a smaller one, so a value between the tried ones is not vouched for.
+/// Each length, batch and count was replayed to the end of its steps on the job's device and runs;
+/// the next larger one that was tried does not. An allocator that finds room for one size may find
+/// none for a smaller one, so values between the tried ones are not certain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replayed {
-    /// The job itself, as its device shows it.
+    /// The memory of the job itself, as its device shows it.
     pub memory: DeviceMemory,
     /// The least memory of a device on which it runs.
     pub least: Bytes,
@@ -31,7 +34,8 @@ pub struct Replayed {
 
 /// The answers of a training job; about thirty replays.
 ///
-/// The allocator never holds less than the tensors take without any reserve, so no size beyond that is tried.
+/// The allocator never holds less than the tensors take without any reserve, so sizes beyond that
+/// are not tried.
 ///
 /// # Errors
 /// [`NotReplayed`] where the order of allocations is not known.
@@ -66,7 +70,8 @@ pub fn replayed(job: &Job) -> Result<Replayed, NotReplayed> {
     Ok(Replayed { memory, least: least_memory(job)?, longest_seq, largest_batch, runnable: first_that(&bare, MOST_COUNTS, runs) })
 }
 
-/// The job with as many sequences in a step as its micro-batches and ranks make: a rule forbids any other number.
+/// The job with as many sequences in a step as its micro-batches and ranks make: a rule forbids any
+/// other number.
 fn of_whole_batches(job: &Job) -> Job {
     let ranks = job.layout().d();
     job.with_run(|run| {
@@ -80,20 +85,22 @@ fn of_whole_batches(job: &Job) -> Job {
 /// A question for the largest value that runs.
 #[derive(Clone, Copy)]
 struct Asked {
-    /// The value of the job, and whether that runs.
+    /// The job's own value, and whether the job runs with it.
     now: u64,
     runs_now: bool,
-    /// Nothing larger can run.
+    /// The largest value that can run at all.
     most: u64,
     /// Multiples of this are tried.
     step: u64,
 }
 
-/// The largest value that was tried and runs. It is looked for from the top, in steps that double, and then between the last two.
+/// The largest value that was tried and runs. The search starts from the top, goes down in steps
+/// that double, and then between the last two.
 fn last_that_runs(asked: Asked, mut runs: impl FnMut(u64) -> bool) -> Option<u64> {
     let Asked { now, runs_now, most, step } = asked;
     let known = runs_now.then_some(now);
-    // A larger value than one that does not run is not offered, though the allocator may find room for it.
+    // A value larger than one that does not run is not offered, though the allocator may find room
+    // for it.
     let top = if runs_now { most } else { most.min(now.saturating_sub(1)) } / step.max(1);
     let lowest = known.map_or(0, |now| now / step.max(1));
     let (mut bad, mut back) = (top.saturating_add(1), 1_u64);
@@ -120,7 +127,7 @@ mod tests {
 
     use super::{Asked, last_that_runs};
 
-    /// The answer for values that run up to `limit`, and how often it was asked.
+    /// The answer for values that run up to `limit`, and how many values were tried.
     fn found(asked: Asked, limit: u64) -> (Option<u64>, u32) {
         let times = Cell::new(0);
         let answer = last_that_runs(asked, |value| {

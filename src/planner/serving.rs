@@ -1,6 +1,7 @@
-//! What people ask about serving: how long a context, how many requests, how many accelerators for so many users, in what format.
+//! Questions about serving: how long a context, how many requests, how many accelerators for the
+//! stated users, in which format.
 //!
-//! Every answer is made of estimates of changed jobs; what ends it is named.
+//! Every answer is put together from estimates of changed jobs, and names the limit that ends it.
 
 use super::count::{arithmetic, serving_candidates};
 use super::fixes::Change;
@@ -10,23 +11,23 @@ use crate::estimator::time::{Bound, Pace};
 use crate::estimator::{Requests, blockers};
 use crate::units::{Bytes, Seconds, ceil_u64, sort_short, to_f64};
 
-/// What keeps an answer from being larger.
+/// The limit that keeps an answer from being larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// Memory.
     Memory,
     /// The longest sequence that the model was made for.
     Model,
-    /// The largest number that is looked for.
+    /// The largest number that is tried.
     Search,
 }
 
-/// A largest value and what ends it.
+/// A largest value, and the limit that ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Largest {
     /// The value.
     pub value: u64,
-    /// What ends it.
+    /// The limit that ends it.
     pub limit: Limit,
 }
 
@@ -35,11 +36,12 @@ pub struct Largest {
 pub struct Serving {
     /// The longest context with these sequences at once; `None` if not one token fits.
     pub longest: Option<Largest>,
-    /// Full-length requests that fit; `None` if not one fits.
+    /// Sequences of the whole context at once; `None` if not even one fits.
     pub at_once: Option<Largest>,
-    /// Sequences of the stated lengths at once, in all but 5 of 100 moments; `None` where none are stated or not one fits.
+    /// Sequences of the stated lengths at once, in all but 5 of 100 moments; `None` where no
+    /// lengths are stated or not even one sequence fits.
     pub of_lengths: Option<Largest>,
-    /// How many accelerators the stated users need; `None` where none are stated.
+    /// The accelerators that the stated users need; `None` where none are stated.
     pub users: Option<Fleet>,
     /// The format with the most bits that fits; `None` if none does.
     pub quantization: Option<WeightFormat>,
@@ -50,7 +52,7 @@ pub struct Serving {
 pub struct More {
     /// The change.
     pub change: Change,
-    /// What it is called.
+    /// The name of the change.
     pub title: &'static str,
     /// Sequences at once with it.
     pub at_once: u64,
@@ -61,7 +63,8 @@ pub struct More {
 pub struct Fleet {
     /// Users at once.
     pub users: u64,
-    /// The division: all memory over what one accelerator has beside its context. `None` if that alone is too much.
+    /// The division: all memory over the memory that one accelerator has beside its context. `None`
+    /// if the context alone is too much.
     pub arithmetic: Option<u64>,
     /// The fewest accelerators of whole instances in whole nodes; `None` if no instance fits.
     pub runnable: Option<Instances>,
@@ -80,7 +83,8 @@ pub struct Instances {
     pub users_each: u64,
 }
 
-/// Formats from many bits to few that a best one is chosen from, as their software stores them.
+/// Formats from many bits to few, as their software stores them, from which the best one that fits
+/// is chosen.
 const BEST: [WeightFormat; 15] = [
     WeightFormat::Bf16,
     WeightFormat::Gguf16,
@@ -99,7 +103,7 @@ const BEST: [WeightFormat; 15] = [
     WeightFormat::Iq1S,
 ];
 
-/// Normal distance of the 95th percentile from the mean.
+/// Distance of the 95th percentile from the mean of a normal distribution, in standard deviations.
 const P95: f64 = 1.645;
 
 /// The answers to a serving job, whose longest context and largest batch are known; `None` when training.
@@ -134,7 +138,8 @@ pub(super) fn with_serving(job: &Job, edit: impl FnOnce(&mut ServingRun)) -> Job
     })
 }
 
-/// So many sequences of these lengths, each as long as their sum allows in 95 of 100 moments.
+/// The job with `count` sequences of these lengths, each as long as their sum allows in 95 of 100
+/// moments.
 ///
 /// Lengths of sequences are taken to be independent of each other, so that their sum is nearly normal with `mean · n` in the middle and
 /// `(p95 − mean) · √n` above it in 95 of 100 moments; every sequence is counted at its final length.
@@ -201,7 +206,8 @@ fn no_room() -> String {
     "no room for one request".to_owned()
 }
 
-/// So many instances of a layout as the users need. They do not cross nodes unless one alone is larger; whole nodes are rented beyond one.
+/// As many instances of a layout as the users need. An instance crosses nodes only if it is larger
+/// than one; beyond one node whole nodes are rented.
 const fn instances(layout: ParallelLayout, users_each: u64, users: u64, node: u64) -> Instances {
     let (each, count) = (layout.world_size(), users.div_ceil(users_each));
     let in_node = node / each;
@@ -222,10 +228,10 @@ pub fn fleet_of(job: &Job) -> Option<Fleet> {
     Some(fleet(job, run, run.users?))
 }
 
-/// The fewest accelerators on which instances of one layout hold so many users.
+/// The fewest accelerators on which instances of one layout hold `users` users.
 fn fleet(job: &Job, run: &ServingRun, users: u64) -> Fleet {
     let tried = tried_replicas(job, run, users).into_iter().filter_map(|tried| tried.outcome.ok());
-    // Of equally many the first: the fewest in one replica.
+    // Of equal fleets the first is taken, which has the fewest accelerators in one replica.
     let best = tried.min_by_key(|found| found.gpus);
     let all = all_at_once(job, run, users);
     Fleet { users, arithmetic: arithmetic(&all), runnable: best }
@@ -282,19 +288,20 @@ pub struct RequestsPoint {
 pub struct BatchPoint {
     /// Sequences at once.
     pub sequences: u64,
-    /// One further token of each.
+    /// Time until each sequence has one further token.
     pub decode: Seconds,
     /// Tokens per second of one instance.
     pub tokens_per_second: f64,
     /// Tokens per second of one sequence.
     pub per_sequence: f64,
-    /// What holds a step up.
+    /// The work that limits a step: reading memory, or matrix products.
     pub bound: Bound,
-    /// Whether so many find room.
+    /// True if that many sequences find room.
     pub fits: bool,
 }
 
-/// Numbers of sequences by equal ratios, from one to `most`, with `current` and the one from which none finds room among them.
+/// Numbers of sequences by equal ratios, from one to `most`, with `current` and the largest number
+/// that finds room among them.
 fn numbers(most: u64, current: u64, last: Option<u64>, points: usize) -> Vec<u64> {
     let steps = to_f64(u64::try_from(points.max(2) - 1).unwrap_or(1));
     let at = |step: u64| ceil_u64((to_f64(most).ln() * to_f64(step) / steps).exp().round());
@@ -304,8 +311,9 @@ fn numbers(most: u64, current: u64, last: Option<u64>, points: usize) -> Vec<u64
     all
 }
 
-/// Where curves over sequences are drawn: to twice what finds room, four times the present number, and twice the number at which a step
-/// turns from reading to computing, whichever is furthest.
+/// The numbers of sequences at which curves are drawn: up to twice the number that finds room, four
+/// times the present number, and twice the number at which a step turns from reading to computing,
+/// whichever is furthest.
 fn drawn(run: &ServingRun, pace: Option<&Pace>, largest_batch: Option<u64>, points: usize) -> Vec<u64> {
     let turns = pace.and_then(Pace::turns_at).unwrap_or(0).saturating_mul(2);
     let now = run.concurrent_sequences.saturating_mul(4);
@@ -321,8 +329,8 @@ pub fn curve_requests(job: &Job, largest_batch: Option<u64>, points: usize) -> V
     drawn(run, Pace::of(job).as_ref(), largest_batch, points).into_iter().map(point).collect()
 }
 
-/// Pace against sequences at once at full context, at the same places; empty when training and where rates are unknown.
-/// `largest_batch` as for [`curve_requests`].
+/// Pace against sequences at once at full context, at the numbers of [`curve_requests`]; empty when
+/// training and where rates are unknown. `largest_batch` is [`Inverse::largest_batch`] of the job.
 pub fn curve_batch(job: &Job, largest_batch: Option<u64>, points: usize) -> Vec<BatchPoint> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
     let Some(pace) = Pace::of(job) else { return Vec::new() };

@@ -11,32 +11,34 @@ pub struct Stair {
     pub gpus: u64,
     /// The layout.
     pub choice: Choice,
-    /// Memory of the most loaded one.
+    /// Memory of the most loaded accelerator.
     pub memory: Bytes,
 }
 
-/// For each number of accelerators at which any layout is legal, the one with the least memory on the most loaded of them, whether
-/// it fits or not; none when serving.
+/// A search for the leanest layouts: for each number of accelerators at which any layout is legal,
+/// the one with the least memory on the most loaded accelerator, even if it does not fit; none
+/// when serving.
 ///
-/// Degrees, sharding, sequence parallelism and how layers are dealt out are searched, all of them ([`Space::layouts`]); the run
-/// with its micro-batch and recomputation stays as it is. Carried on step by step, and left off by dropping it.
+/// It goes through all degrees, shardings, sequence parallelism and ways to deal out layers
+/// ([`Space::layouts`]); the run keeps its micro-batch and recomputation. The search is carried on
+/// step by step, and can be dropped at any time.
 pub struct Climb {
     search: Search,
     capacity: Bytes,
 }
 
 impl Climb {
-    /// Gets ready for these numbers of accelerators.
+    /// Starts a search on these numbers of accelerators.
     pub fn new(job: &Job, counts: &[u64]) -> Self {
         Self { search: Search::new(job, Space::layouts(job, counts)), capacity: job.cluster().accelerator.memory }
     }
 
-    /// Looks at so many layouts or a few more; whether nothing is left.
+    /// Looks at `budget` layouts or a few more; true once no layout is left.
     pub fn step(&mut self, budget: u64) -> bool {
         self.search.step(budget).finished
     }
 
-    /// What is known so far: all of it once nothing is left.
+    /// The layouts found so far: all of them once no layout is left to look at.
     pub fn stairs(&self) -> Vec<Stair> {
         self.search.answer().counts.iter().filter_map(|count| self.stair(count)).collect()
     }

@@ -16,7 +16,7 @@ pub const FOLLOWING: [FieldId; 4] =
 pub(super) type Followed = BTreeMap<FieldId, Value>;
 
 impl Scenario {
-    /// Whether that input follows the others.
+    /// True if that input has no value of its own and follows the others.
     ///
     /// ```
     /// use headroom::scenario::{FieldId, Mode, Scenario, Value};
@@ -55,7 +55,7 @@ impl Scenario {
         if id == FieldId::Gpus { Value::Integer(1) } else { self.start(id) }
     }
 
-    /// The scenario as its link says it: nothing follows, and what did is set.
+    /// The scenario as its link states it: nothing follows, and inputs that followed are set.
     #[must_use]
     pub fn settled(&self) -> Self {
         let mut settled = Self { followed: Some(Followed::new()), ..self.clone() };
@@ -92,7 +92,7 @@ impl Scenario {
         self.followed.as_ref()?.get(&id).filter(|_| self.mode() == Mode::Serve)
     }
 
-    /// Begins to follow where serving is chosen for the first time: what was set by then stays.
+    /// Begins to follow where serving is chosen for the first time; inputs set by then stay.
     pub(super) fn begin_following(&mut self) {
         if self.mode() == Mode::Serve && self.followed.is_none() {
             let free = FOLLOWING.into_iter().filter(|id| !self.set.contains_key(id));
@@ -105,7 +105,7 @@ impl Scenario {
         }
     }
 
-    /// That input was set: it follows no longer, whatever its value.
+    /// That input was set: it no longer follows, even if its value is the same.
     pub(super) fn end_following(&mut self, id: FieldId) {
         if let Some(followed) = &mut self.followed {
             followed.remove(&id);

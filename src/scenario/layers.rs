@@ -44,7 +44,7 @@ pub(super) fn short_word(set: &LayerSet) -> String {
     if digits.len() < plain.len() { digits } else { plain }
 }
 
-/// Reads what [`word`] and [`short_word`] wrote; blanks, commas and capitals are taken too.
+/// Reads the output of [`word`] and [`short_word`]; blanks, commas and capitals are taken too.
 pub(super) fn read(typed: &str) -> Option<LayerSet> {
     let plain = typed.trim().to_ascii_lowercase().replace(", ", ".").replace([',', ';'], ".").replace(' ', "-");
     match plain.as_str() {

@@ -1,4 +1,5 @@
-//! What the user said: a scenario, the table of its inputs, its checks, its links and its saved form.
+//! The user's inputs: a scenario, the table of its inputs, its checks, its links and its saved
+//! form.
 //!
 //! A [`Scenario`] holds only what differs from the starting model, the starting accelerator and the defaults. [`Scenario::resolve`]
 //! turns it into a checked [`Job`](crate::config::Job) or names every problem at once. [`codec`] writes it as a link and reads links
@@ -105,7 +106,7 @@ impl Scenario {
         row.weights.map(Value::choice)
     }
 
-    /// Whether the value differs from what the field has when cleared.
+    /// True if the value differs from the one that the field has when cleared.
     pub fn is_set(&self, id: FieldId) -> bool {
         self.set.contains_key(&id)
     }
@@ -190,13 +191,14 @@ impl Scenario {
         }
     }
 
-    /// Whether it starts from a model or an accelerator by a word that may be another name of one: nobody who knows these has come.
+    /// True if the scenario starts from a model or an accelerator by a word that may be another
+    /// name of a row, and the list of these names has not been loaded yet.
     pub fn waits_for_names(&self) -> bool {
         let id = [FieldId::Model, FieldId::Accelerator].into_iter().find(|id| self.is_unlisted(*id));
         id.is_some_and(|id| names::listed(id, &self.text(id)) == names::Listed::NotYet)
     }
 
-    /// Whether it starts from a model or an accelerator that the list does not have.
+    /// True if the scenario starts from a model or an accelerator that the list does not have.
     pub fn is_unlisted(&self, id: FieldId) -> bool {
         match id {
             FieldId::Model => self.model().is_none(),
@@ -234,7 +236,7 @@ impl Scenario {
         self.set(FieldId::Name, Value::Text(name.to_owned()));
     }
 
-    /// Whether the model is trained or served.
+    /// The mode: the model is trained, fine-tuned or served.
     pub fn mode(&self) -> Mode {
         self.word(FieldId::Mode)
     }
@@ -254,12 +256,12 @@ impl Scenario {
         catalog::accelerator_of_id(&self.text(FieldId::Accelerator))
     }
 
-    /// Whether the architecture differs from that of the model it starts from.
+    /// True if the architecture differs from that of the model that the scenario starts from.
     pub fn is_custom_model(&self) -> bool {
         self.set.keys().any(|id| field(*id).default.is_of_model())
     }
 
-    /// Whether the accelerator differs from the one it starts from.
+    /// True if the accelerator differs from the one that the scenario starts from.
     pub fn is_custom_accelerator(&self) -> bool {
         self.set.keys().any(|id| is_of_accelerator(*id))
     }
@@ -308,7 +310,8 @@ impl Scenario {
         self.shape().moe.is_some()
     }
 
-    /// What was set and is now where it would start from is set no more: experts came or went.
+    /// Clears the inputs that are now equal to the values they would start from, because experts
+    /// came or went.
     fn settle(&mut self) {
         for id in BESIDE_EXPERTS {
             if self.set.get(&id) == Some(&self.start(id)) {
@@ -325,7 +328,7 @@ impl Scenario {
         }
     }
 
-    /// Whether a flag was set that is no by default.
+    /// True if a flag that is no by default was set to yes.
     fn flag_set(&self, id: FieldId) -> bool {
         self.set.get(&id) == Some(&Value::Flag(true))
     }
@@ -338,7 +341,7 @@ impl Scenario {
     }
 }
 
-/// Fields about the file that the model was read from: gone with another model of the catalog.
+/// Fields about the file that the model was read from; another model of the catalog clears them.
 const OF_A_FILE: [FieldId; 7] = [
     FieldId::ModelName,
     FieldId::ModelType,
@@ -352,12 +355,13 @@ const OF_A_FILE: [FieldId; 7] = [
 /// Adapters that a model with experts starts without: peft would put them on every expert, and make each expert anew in every pass.
 const BESIDE_EXPERTS: [FieldId; 3] = [FieldId::AdaptGate, FieldId::AdaptUp, FieldId::AdaptDown];
 
-/// Whether two values are the same. A decimal that reads as the other is the other: forms show presets such as 79.6474609375 GiB rounded.
+/// True if two values are equal or are shown alike. Forms show decimals of presets rounded, such as
+/// 79.6474609375 GiB, so a decimal that reads as the other is the other.
 fn is_shown_alike(id: FieldId, value: &Value, other: &Value) -> bool {
     value == other || matches!(value, Value::Decimal(_)) && show(id, value) == show(id, other)
 }
 
-/// Whether the accelerator's own value is the field's default.
+/// True if the field's default is the accelerator's own value.
 fn is_of_accelerator(id: FieldId) -> bool {
     matches!(field(id).default, FieldDefault::OfAccelerator(_))
 }
@@ -370,7 +374,7 @@ fn differences(a: &ModelConfig, b: &ModelConfig) -> impl Iterator<Item = FieldId
     fields().iter().filter(|field| field.of_model(a) != field.of_model(b)).map(|field| field.id)
 }
 
-/// Whether a field of that kind takes such a value at all; ranges are not looked at.
+/// True if a field of that kind takes values of this type; ranges are not looked at.
 fn takes(kind: FieldKind, value: &Value) -> bool {
     match (kind, value) {
         (FieldKind::Integer { .. }, Value::Integer(_))

@@ -87,15 +87,15 @@ impl KeysNow {
         self.asked.iter().find(|(asked, _)| *asked == id).map(|(_, value)| value)
     }
 
-    /// Whether the reader that they need has not come yet.
+    /// True if the reader that the keys need has not been loaded yet.
     fn wait(&self) -> bool {
         self.config.as_ref().is_err_and(|unread| unread.waits)
     }
 }
 
 impl Scenario {
-    /// Whether that input is asked of the present model: its family reads the key, or every size is said by hand. Inputs that are not
-    /// about the architecture always are.
+    /// True if that input is asked of the present model: its family reads the key, or every size is
+    /// stated by hand. Inputs that are not about the architecture are always asked.
     ///
     /// ```
     /// use headroom::scenario::{FieldId, Scenario};
@@ -118,17 +118,17 @@ impl Scenario {
         }
     }
 
-    /// Whether the architecture is read from keys of a file, rather than from sizes by hand.
+    /// True if the architecture is read from keys of a file, rather than from sizes stated by hand.
     pub fn reads_keys(&self) -> bool {
         self.model_now().source != Source::Sizes
     }
 
-    /// Whether keys were changed that cannot be read yet, because the reader has not come.
+    /// True if keys were changed that cannot be read yet, because the reader has not been loaded.
     pub fn waits_for_keys(&self) -> bool {
         self.keys_now().wait()
     }
 
-    /// Whether nobody has told which keys there are, or what they make.
+    /// True if it is not known which keys the model has, or which architecture they describe.
     pub fn lacks_keys(&self) -> bool {
         self.reads_keys() && self.keys_now().asked.is_empty()
     }
@@ -233,7 +233,8 @@ impl Scenario {
         self.set.keys().copied().filter(|id| field(*id).default.is_of_model())
     }
 
-    /// Whether the model's family does not look at that key. Nobody knows while the keys give no architecture.
+    /// True if the model's family does not read that key. False while the keys give no
+    /// architecture, because it is not known then.
     fn is_unread(&self, id: FieldId) -> bool {
         let now = self.keys_now();
         now.config.is_ok() && now.value(id).is_none()

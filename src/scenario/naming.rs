@@ -52,18 +52,18 @@ impl Scenario {
         }
     }
 
-    /// Whether the architecture was read from a file that is no row of the catalog: the row it is written as differences from then
-    /// means nothing to anybody.
+    /// True if the architecture was read from a file that is no row of the catalog. The row that it
+    /// is written as differences from then means nothing to people.
     pub fn is_pasted(&self) -> bool {
         !self.text(FieldId::ModelType).is_empty()
     }
 
-    /// Whether the model may have a name of its own: one that is a row of the catalog as it stands needs none.
+    /// True if the model may have a name of its own: an unchanged row of the catalog needs none.
     pub fn may_be_named(&self) -> bool {
         self.is_pasted() || self.is_custom_model() || self.is_set(FieldId::ModelName)
     }
 
-    /// The accelerator's name, with what was changed about it.
+    /// The accelerator's name, with the values that were changed.
     ///
     /// ```
     /// use headroom::scenario::{FieldId, Scenario, Value};

@@ -10,7 +10,7 @@ use crate::units;
 pub(super) enum Problem {
     /// Nothing was typed.
     Empty,
-    /// It does not read as a number with a unit of the field.
+    /// The text does not read as a number with a unit of the field.
     NotANumber,
     /// Below zero.
     Negative,
@@ -20,7 +20,7 @@ pub(super) enum Problem {
     TooLarge,
 }
 
-/// Reads a whole number. `kilo` is what `k` means, `unit` the unit that may follow.
+/// Reads a whole number. `kilo` is the factor that `k` stands for, `unit` the unit that may follow.
 pub(super) fn integer(text: &str, kilo: u64, unit: &str) -> Result<u64, Problem> {
     let (number, suffix) = split(text)?;
     let factor = match unit_factor(unit, suffix) {
@@ -91,7 +91,7 @@ fn is_mark(character: char) -> bool {
     is_space(character) || matches!(character, ',' | '_' | '\'' | '’')
 }
 
-/// Splits a text into its number and what follows it.
+/// Splits a text into its number and the rest.
 fn split(text: &str) -> Result<(Digits, &str), Problem> {
     let text = text.trim_matches(is_space);
     if text.is_empty() {
@@ -163,7 +163,7 @@ fn digits(number: &str) -> Option<Digits> {
     Some(Digits { digits, exponent: exponent + i32::try_from(dropped).ok()? })
 }
 
-/// What a suffix multiplies by, with or without the unit behind it.
+/// The factor that a suffix stands for, with or without the unit behind it.
 fn multiplier(suffix: &str, kilo: u64, unit: &str) -> Option<u64> {
     const BINARY: u64 = 1024;
     let table = [
@@ -189,7 +189,8 @@ fn multiplier(suffix: &str, kilo: u64, unit: &str) -> Option<u64> {
     })
 }
 
-/// What a number in the unit `written` must be multiplied by to be in `unit`; `None` if it is no such unit.
+/// The factor that turns a number in the unit `written` into one in `unit`; `None` if `written` is
+/// no such unit.
 fn unit_factor(unit: &str, written: &str) -> Option<f64> {
     if written.is_empty() || written.eq_ignore_ascii_case(unit) {
         return Some(1.0);

@@ -101,7 +101,7 @@ fn own_name(imported: &Imported) -> Option<String> {
     (!other).then(|| name.clone())
 }
 
-/// Whether a row has that name: its own, its id, or the last part of another name of it.
+/// True if a row goes by that name: its own name, its id, or the last part of another name of it.
 fn is_called(row: &ModelRow, name: &str) -> bool {
     let last = |name: &str| name.rsplit('/').next().unwrap_or_default().trim().to_ascii_lowercase();
     let wanted = last(name);

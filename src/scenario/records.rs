@@ -8,9 +8,9 @@ use thiserror::Error;
 
 use super::{FieldId, FieldKind, codec, field, text};
 
-/// What stands before the id in the storage key of a saved scenario.
+/// Prefix of a saved scenario's storage key; the id follows.
 pub const KEY_PREFIX: &str = "headroom:v1:s:";
-/// What stands before the storage key of a record that could not be read and was put aside.
+/// Prefix of the storage key under which a record is put aside that could not be read.
 pub const QUARANTINE_PREFIX: &str = "headroom:corrupt:";
 /// The version of the records written.
 pub const VERSION: u32 = 1;
@@ -39,7 +39,7 @@ pub struct SavedScenario {
 /// Why a record cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RecordError {
-    /// It is no record, or a part of it is missing or wrong.
+    /// The text is no record, or a part of it is missing or wrong.
     #[error("this is not a saved scenario: {0}")]
     Malformed(String),
     /// A later version of the page wrote it.
@@ -47,7 +47,7 @@ pub enum RecordError {
     UnknownVersion(u32),
 }
 
-/// What a file of saved scenarios held.
+/// Content of a file of saved scenarios.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportedRecords {
     /// The scenarios that could be read.

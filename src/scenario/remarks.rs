@@ -34,7 +34,7 @@ pub enum RemarkKind {
     Tf32,
     /// Experts stay in 16 bits beside weights of 4 bits.
     Experts,
-    /// Kernels of other packages would take the place of what is counted.
+    /// Kernels of other packages would take the place of those that are counted.
     Kernels,
     /// Parameters and cache of the model are known, and not how it works.
     Counted,

@@ -1,4 +1,4 @@
-//! From what the user said to a checked job, or to every problem at once.
+//! The way from the user's inputs to a checked job, or to every problem at once.
 
 mod architecture;
 mod hybrid;
@@ -27,7 +27,7 @@ pub struct FieldError {
     pub field: FieldId,
     /// One sentence.
     pub message: String,
-    /// What a button says, and the value it gives the field.
+    /// Text of a button, and the value that it gives the field.
     pub way_out: Option<(String, Value)>,
 }
 
@@ -80,12 +80,13 @@ impl Scenario {
         })
     }
 
-    /// Whether one value is in its range.
+    /// The problem of one value, if it is not in its range.
     fn check_value(&self, id: FieldId) -> Option<FieldError> {
         let field = field(id);
         let may_be_empty =
             matches!(field.kind, FieldKind::Integer { optional: true, .. } | FieldKind::Decimal { optional: true, .. });
-        // A row of the catalog is in order, which a test holds, and so is what a reader took from a file.
+        // A row of the catalog is in order, which a test holds, and so are values that a reader
+        // took from a file.
         if field.default.is_of_model() && (!self.is_set(id) || !self.asks(id)) {
             return None;
         }
@@ -206,7 +207,7 @@ impl Scenario {
         }
     }
 
-    /// What the libraries that share a training out ask.
+    /// Options of the libraries that share a training out.
     fn library(&self) -> LibraryOptions {
         LibraryOptions {
             made_on_gpu: self.flag(FieldId::MadeOnGpu),
@@ -232,7 +233,7 @@ impl Scenario {
         Overlap { gradients: !is_asked || self.flag(FieldId::OverlapGradReduce), ..Overlap::DEFAULT }
     }
 
-    /// What only Megatron-LM asks; the rest is Megatron-LM's default.
+    /// Options that Megatron-LM alone has; the rest keeps Megatron-LM's defaults.
     fn megatron(&self) -> MegatronOptions {
         let blocks = self.nonzero(FieldId::RecomputeLayers);
         let block = self.get(FieldId::RecomputeMethod) == Value::Choice("block");

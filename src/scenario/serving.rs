@@ -1,4 +1,4 @@
-//! What a scenario says about serving.
+//! The inputs of a scenario that are about serving.
 
 use super::resolve::count;
 use super::{FieldError, FieldId, Mode, Scenario, Value, field_of_key};

@@ -1,6 +1,7 @@
 //! Text that came from outside: names, and pieces of links that are quoted back.
 
-/// Whether a character may appear in a name: no control characters, and none that reorder or hide text.
+/// True if a character may appear in a name: no control characters, and none that reorder or hide
+/// text.
 fn is_shown(character: char) -> bool {
     !character.is_control()
         && !matches!(

@@ -9,7 +9,7 @@ use crate::models::FAMILIES;
 use crate::stacks::Stack;
 use crate::units::MemoryUnit;
 
-/// What the scenario does with the model.
+/// The work that the scenario does with the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Trains it.

@@ -20,15 +20,16 @@ pub struct ShardingSpec {
     pub place: usize,
     /// Its name in the words of a layout.
     pub short: &'static str,
-    /// Whether the form begins with it.
+    /// True if the form begins with this sharding.
     pub starts_form: bool,
-    /// Whether a search for layouts tries it. One whose place another has taken is left to those who choose it themselves.
+    /// True if a search for layouts tries this sharding. One that another has replaced is left to
+    /// people who choose it themselves.
     pub is_searched: bool,
     /// The ZeRO stage that shares out as much.
     pub zero_stage: u8,
     /// The states that ranks share out.
     pub shares: Shares,
-    /// How what is shared out is cut up.
+    /// How the states that are shared out are cut up.
     pub pieces: Pieces,
     /// How weights come together before they are used; `None`: every rank has all of them.
     pub gathers: Option<Gathers>,
@@ -36,17 +37,20 @@ pub struct ShardingSpec {
     pub messages: Messages,
     /// Buckets into which gradients are copied before they are reduced, where a library carries it out.
     pub buckets: Buckets,
-    /// What becomes of a model's tensors before the first step, where a library carries it out.
+    /// How a model's tensors change before the first step, where a library carries the sharding
+    /// out.
     pub building: Building,
-    /// Whether weights, gradients and optimizer states go to host memory together, where a library carries it out.
+    /// True if weights, gradients and optimizer states go to host memory together, where a library
+    /// carries the sharding out.
     pub offloads_together: bool,
-    /// Whether weights can be cast to the format of products as they are gathered.
+    /// True if weights can be cast to the format of products as they are gathered.
     pub casts_as_it_gathers: bool,
     /// Combinations that it forbids.
     pub forbids: &'static [Forbidden],
     /// Title of the fix that takes it because it shares out more; `None`: it is not offered.
     pub fix: Option<&'static str>,
-    /// Title of the change that takes it because a rule forbids what shares out more; `None`: it is not offered.
+    /// Title of the change that takes it because a rule forbids a sharding that shares out more;
+    /// `None`: it is not offered.
     pub way_out: Option<&'static str>,
 }
 
@@ -91,12 +95,13 @@ pub enum Buckets {
 pub enum Building {
     /// Its tensors stay where they are.
     AsItIs,
-    /// They are copied into one long vector, and the rank's part of that into the format of master weights.
+    /// The model's tensors are copied into one long vector, and the rank's part of that into the
+    /// format of master weights.
     IntoOneVector,
 }
 
 impl Buckets {
-    /// Whether it is one of `reduce_bucket_size` elements.
+    /// True if the bucket has `reduce_bucket_size` elements.
     pub const fn is_of_stated_size(self) -> bool {
         matches!(self, Self::WhileReducing | Self::Lasting)
     }
@@ -107,14 +112,17 @@ impl Buckets {
 pub struct Gathers {
     /// Where gathered weights come to lie.
     pub into: GatheredInto,
-    /// Whether the weights outside the blocks stay gathered between forward and backward, whatever becomes of those of blocks.
+    /// True if the weights outside the blocks stay gathered between forward and backward, even
+    /// where those of blocks do not.
     pub keeps_ends: bool,
-    /// Whether a block's inputs are cast to the format in which its weights are gathered.
+    /// True if a block's inputs are cast to the format in which its weights are gathered.
     pub casts_inputs: bool,
-    /// Whether gathered weights and reduced gradients were checked against measurements, byte by byte.
+    /// True if gathered weights and reduced gradients were checked against measurements, byte by
+    /// byte.
     pub was_measured: bool,
-    /// Whether as many parameters stay gathered as `stage3_max_live_parameters` says; else a block's go as the layout says, and one is in
-    /// use at a time beside those gathered ahead.
+    /// True if as many parameters stay gathered as `stage3_max_live_parameters` says. Otherwise a
+    /// block's weights are given back as the layout says, and one block is in use at a time beside
+    /// those gathered ahead.
     pub is_limited: bool,
     /// A note beside the line of gathered weights.
     pub note: &'static str,
@@ -169,7 +177,7 @@ pub enum Gathering {
 /// A combination that a framework forbids.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FrameworkRule {
-    /// One sentence: who forbids what, and a way out.
+    /// One sentence: who forbids which combination, and a way out.
     pub says: &'static str,
     /// Where.
     pub source: Source,
@@ -212,7 +220,7 @@ pub enum With {
 /// Whose implementation of sharding runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CarriedOutBy {
-    /// Whatever the software stack.
+    /// Any software stack.
     Anyone,
     /// The software stack's own, as Megatron-LM's distributed optimizer.
     Stack,
@@ -270,17 +278,17 @@ impl DataSharding {
     /// The one that the form begins with.
     pub const FORM_START: &'static ShardingSpec = Self::SPECS[first_where!(Self::SPECS, spec => spec.starts_form)];
 
-    /// Whether optimizer states are shared out.
+    /// True if optimizer states are shared out.
     pub const fn shards_optimizer(self) -> bool {
         self.0.shares.optimizer
     }
 
-    /// Whether gradients are shared out.
+    /// True if gradients are shared out.
     pub const fn shards_gradients(self) -> bool {
         self.0.shares.gradients
     }
 
-    /// Whether weights are shared out.
+    /// True if weights are shared out.
     pub const fn shards_parameters(self) -> bool {
         self.0.shares.parameters
     }

@@ -1,6 +1,6 @@
 //! Bibliography: one entry per paper, document, code file, datasheet, measurement or assumption that a figure rests on.
 
-/// What kind of evidence a source is.
+/// The kind of evidence that a source is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SourceKind {
     /// A published paper.
@@ -11,14 +11,14 @@ pub enum SourceKind {
     Code,
     /// A measurement.
     Measurement,
-    /// Follows from the definition by arithmetic.
+    /// Follows from a definition by arithmetic.
     Arithmetic,
     /// An assumption of ours, adjustable on the page.
     Assumption,
 }
 
-/// One entry, by reference: lines of a ledger, tensors and operations all carry their source, and copying five texts for each
-/// would be a large part of the page's program.
+/// One entry, by reference: lines of a ledger, tensors and operations all carry their source, and
+/// copying five texts for each would make a large part of the page's program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Source(&'static Entry);
 
@@ -44,7 +44,7 @@ pub struct Entry {
     pub key: &'static str,
     /// Authors and year, or the program.
     pub who: &'static str,
-    /// Where to look in it.
+    /// The place in it.
     pub locator: &'static str,
     /// Kind of evidence.
     pub kind: SourceKind,
@@ -57,7 +57,8 @@ macro_rules! sources {
             key: $key, who: $who, locator: $locator, kind: SourceKind::$kind,
         });)*
 
-        /// Key and title of every entry. Apart, because the page's own program shows no titles.
+        /// Key and title of every entry. They are in a table of their own, because the page's own
+        /// program shows no titles.
         static TITLES: &[(&str, &str)] = &[$(($key, $title)),*];
 
         /// All entries, in the order of this file.

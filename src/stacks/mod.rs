@@ -76,17 +76,17 @@ impl Stack {
         names.join(" and ")
     }
 
-    /// Whether its step is played operator by operator on the tape.
+    /// True if the stack's step is played operator by operator on the tape.
     pub const fn is_played(self) -> bool {
         matches!(self.0.step, StepMemory::Played(_))
     }
 
-    /// Whether its step follows Megatron-LM's schedule and buffers.
+    /// True if the stack's step follows Megatron-LM's schedule and buffers.
     pub const fn has_own_schedule(self) -> bool {
         matches!(self.0.step, StepMemory::OwnSchedule)
     }
 
-    /// Whether its step holds exactly the tensors of the papers' operation list.
+    /// True if the stack's step holds exactly the tensors of the papers' operation list.
     pub const fn is_listed(self) -> bool {
         matches!(self.0.step, StepMemory::Listed)
     }

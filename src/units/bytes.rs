@@ -45,13 +45,13 @@ impl Bytes {
     /// One binary gigabyte, 2³⁰ bytes.
     pub const GIB: u64 = 1 << 30;
 
-    /// The share of the most loaded rank when split over `ranks` (rounded up).
+    /// The amount of the most loaded rank when it is split over `ranks` (rounded up).
     #[must_use]
     pub fn per_rank(self, ranks: u64) -> Self {
         Self(self.0.div_ceil(ranks.max(1)))
     }
 
-    /// What is left after taking `other` away, or zero.
+    /// The amount less `other`, or zero if `other` is larger.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -178,7 +178,8 @@ impl fmt::Display for MemoryUnit {
 
 /// The parts rounded to `decimals` so that they add up to the rounded total exactly (largest remainder).
 ///
-/// Returns the parts in units of 10^-decimals of `unit`, and the total in the same unit; the sum of the parts equals it.
+/// Returns the parts in units of 10^-decimals of `unit`, and the total in the same unit; the parts
+/// add up to it.
 ///
 /// ```
 /// # use headroom::units::{Bytes, MemoryUnit, rounded_parts};
@@ -193,8 +194,8 @@ pub fn rounded_parts(parts: &[Bytes], unit: MemoryUnit, decimals: u32) -> (Vec<u
     shared_out(&parts, u128::from(unit.bytes()))
 }
 
-/// Groups of parts, as [`rounded_parts`]: the groups are rounded so that they add up to the total, then the parts of each so that they add
-/// up to their group as rounded.
+/// Groups of parts, rounded as in [`rounded_parts`]: the groups add up to the total, and the parts
+/// of each add up to their rounded group.
 pub(super) fn rounded_groups<G: AsRef<[Bytes]>>(groups: &[G], unit: MemoryUnit, decimals: u32) -> (Vec<(u64, Vec<u64>)>, u64) {
     let (scale, unit) = (u128::from(10_u64.pow(decimals.min(9))), u128::from(unit.bytes()));
     let exact = |group: &G| group.as_ref().iter().map(|part| u128::from(part.0) * scale).collect::<Vec<u128>>();
@@ -211,7 +212,7 @@ pub(super) fn shared_out(parts: &[u128], unit: u128) -> (Vec<u64>, u64) {
     (shared_out_to(parts, unit, total), narrow(total))
 }
 
-/// The parts in whole units so that they add up to a total that is their sum rounded up or down.
+/// The parts in whole units so that they add up to `total`, which is their sum rounded up or down.
 fn shared_out_to(parts: &[u128], unit: u128, total: u128) -> Vec<u64> {
     let mut rounded: Vec<u128> = parts.iter().map(|part| part / unit).collect();
     let mut missing = total.saturating_sub(rounded.iter().sum());

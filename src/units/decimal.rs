@@ -1,6 +1,7 @@
 //! Decimal numbers from text.
 
-/// The number that a text of digits, with a dot or an exponent, writes; `None` for any other text.
+/// The number that a text of digits with a dot or an exponent stands for; `None` for any other
+/// text.
 ///
 /// ```
 /// assert_eq!(headroom::units::decimal("12e-1"), Some(1.2));
@@ -11,7 +12,8 @@ pub fn decimal(text: &str) -> Option<f64> {
     if !text.bytes().all(is_number) {
         return None;
     }
-    // The browser reads numbers: the library's reader would bring 12 kB of tables into the page.
+    // The browser's reader is used, because the library's would bring 12 kB of tables into the
+    // page.
     #[cfg(target_arch = "wasm32")]
     let number = js_sys::Number::parse_float(text);
     #[cfg(not(target_arch = "wasm32"))]

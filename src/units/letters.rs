@@ -1,9 +1,10 @@
-//! Telling words from what stands between them, in texts that people type or paste.
+//! Tells words from the signs between them, in texts that people type or paste.
 
-/// Whether a character is part of a word: a letter or a digit.
+/// True if a character is part of a word: a letter or a digit.
 ///
-/// All signs beyond ASCII count as letters, except spaces and punctuation. The library's `is_alphanumeric` knows them one by one, with
-/// tables that would be some kilobytes of the page's program.
+/// All signs beyond ASCII count as letters, except spaces and punctuation. The library's
+/// `is_alphanumeric` knows each of them, but its tables would be some kilobytes of the page's
+/// program.
 ///
 /// ```
 /// use headroom::units::is_of_a_word;

@@ -1,9 +1,10 @@
-//! Putting short lists in order.
+//! Sorts short lists.
 
-/// Sorts a list of at most some hundreds, elements of equal rank in the order they came in.
+/// Sorts a list of a few hundred elements at most; elements of equal rank keep their order.
 ///
-/// `before` tells whether its first element must stand before its second. Insertion, quadratic in the length: for some dozens as quick as
-/// the library's sort, of which every use would be three kilobytes of the page's program.
+/// `before` tells if its first element must stand before its second. Insertion sort, quadratic in
+/// the length: for some dozens of elements it is as quick as the library's sort, of which every use
+/// would add three kilobytes to the page's program.
 ///
 /// ```
 /// let mut words = ["pear", "fig", "date", "kiwi"];

@@ -1,11 +1,13 @@
-//! In what formats served weights and cached keys and values are stored. How many bytes a tensor takes is in `ops::formats`.
+//! Formats in which served weights and cached keys and values are stored. `ops::formats` says how
+//! many bytes a tensor takes.
 
 use super::DType;
 
 /// The format of served weights, with the tensors that its software quantises.
 ///
-/// The first six store every parameter in one width and nothing else: what documents count with. The others are stored as their
-/// software does it, with scales and zero points, and with what it keeps in 16 bits.
+/// The first six store every parameter in one width and nothing else, as documents count. The
+/// others are stored as their software does it, with scales and zero points, and with the tensors
+/// that it keeps in 16 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WeightFormat {
     /// 16 bits, every parameter.
@@ -35,7 +37,8 @@ pub enum WeightFormat {
     Awq,
     /// 4-bit `NormalFloat` in blocks of 64 with an fp32 scale each (bitsandbytes).
     Nf4,
-    /// The same with the scales quantised to 8 bits (double quantisation).
+    /// 4-bit `NormalFloat` in blocks of 64, with the scales quantised to 8 bits (bitsandbytes'
+    /// double quantisation).
     Nf4Double,
     /// 4-bit floats in blocks of 32 with one exponent byte each (OCP MXFP4, gpt-oss).
     Mxfp4,
@@ -102,7 +105,7 @@ pub enum WeightFormat {
 }
 
 impl WeightFormat {
-    /// The width that most parameters have, without scales: what documents count with.
+    /// The width that most parameters have, without scales, as documents count.
     pub const fn dtype(self) -> DType {
         match self {
             Self::Bf16 | Self::Gguf16 => DType::Bf16,
@@ -132,12 +135,12 @@ impl WeightFormat {
         }
     }
 
-    /// Whether every parameter is stored in [`Self::dtype`] and nothing beside it.
+    /// True if every parameter is stored in [`Self::dtype`] and nothing is stored beside it.
     pub const fn is_plain(self) -> bool {
         matches!(self, Self::Bf16 | Self::Fp16 | Self::Fp32 | Self::Fp8 | Self::Int8 | Self::Int4)
     }
 
-    /// Whether it is a format of GGUF files, which llama.cpp loads.
+    /// True for a format of GGUF files, which llama.cpp loads.
     pub const fn is_gguf(self) -> bool {
         !self.is_plain()
             && !matches!(
@@ -164,8 +167,9 @@ impl WeightFormat {
         }
     }
 
-    /// In what the blocks' matrix products run: 8-bit formats with scales for activations too are multiplied as such by their software,
-    /// all others are turned into 16 bits first.
+    /// The format that the blocks' matrix products run in: 8-bit formats that also scale
+    /// activations are multiplied in 8 bits by their software, all others are turned into 16 bits
+    /// first.
     pub const fn products(self) -> DType {
         match self {
             Self::Fp8Tensor | Self::Fp8Channel | Self::Fp8Block => DType::Fp8,

@@ -3,7 +3,8 @@
 use std::iter::Sum;
 use std::ops::{Add, Div, Mul};
 
-/// The nearest float of a count. Exact below 2⁵³; above, only charts, ratios and FLOPs use it.
+/// The nearest float of a count. It is exact below 2⁵³; only charts, ratios and FLOPs use larger
+/// counts.
 #[expect(clippy::cast_precision_loss, reason = "the one documented conversion of counts to floats")]
 pub const fn to_f64(count: u64) -> f64 {
     count as f64
@@ -17,7 +18,7 @@ pub fn ceil_u64(value: f64) -> u64 {
 
 /// Two to a power, exact for whole powers; below the smallest normal float it gives 0, above the largest infinity.
 ///
-/// Not `exp2`: its table is 4 kB of the page that do not compress.
+/// `exp2` is not used, because its table is 4 kB of the page that do not compress.
 ///
 /// ```
 /// # use headroom::units::two_to;
@@ -28,7 +29,7 @@ pub fn two_to(power: f64) -> f64 {
     const EXPONENT_BIAS: f64 = 1023.0;
     const MANTISSA_BITS: u32 = 52;
     let whole = power.floor();
-    // The exponent field alone: 0 is zero, the largest infinity.
+    // A float with this exponent field and no mantissa: 0 gives zero, the largest field infinity.
     let exponent = ceil_u64((whole + EXPONENT_BIAS).clamp(0.0, 2.0 * EXPONENT_BIAS + 1.0));
     f64::from_bits(exponent << MANTISSA_BITS) * ((power - whole) * std::f64::consts::LN_2).exp()
 }
@@ -56,7 +57,8 @@ pub fn whole(number: u64) -> String {
     thousands(&number.to_string())
 }
 
-/// The digits of a whole number, of which a sign may stand in front, with a thin space between groups of three from five on.
+/// The digits of a whole number, with or without a sign, with a thin space between groups of three
+/// from five digits on.
 pub fn thousands(whole: &str) -> String {
     if whole.len() <= 4 {
         return whole.to_owned();

@@ -31,7 +31,7 @@ impl Scale {
         rounded_groups(groups, self.unit, self.decimals)
     }
 
-    /// One amount in units of the last decimal.
+    /// One amount, rounded, in units of the last decimal.
     pub fn round(self, bytes: Bytes) -> u64 {
         self.parts(&[bytes]).1
     }
@@ -47,7 +47,7 @@ impl Scale {
         self.number(self.round(bytes))
     }
 
-    /// What lies between two amounts as printed: the difference of the rounded ones, without unit.
+    /// The gap between two amounts as printed: the difference of the rounded ones, without unit.
     pub fn gap(self, one: Bytes, other: Bytes) -> String {
         self.number(self.round(one).abs_diff(self.round(other)))
     }
@@ -56,7 +56,7 @@ impl Scale {
 /// The unit and the number of decimals that all terms of one step share, so that they add up to the step as printed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeScale {
-    /// What stands behind a number.
+    /// The unit that is written behind a number.
     pub unit: &'static str,
     /// One unit of the last decimal.
     last: f64,

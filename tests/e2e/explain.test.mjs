@@ -154,7 +154,7 @@ for (const [name, options] of [
 }
 
 const OUT_OF_REACH = /^This part of the page could not be fetched; the answer does not need it\./;
-const PROGRAM = '**/headroom-more-*';
+const PROGRAM = '**/headroom-worker-*';
 
 /**
  * Tries again in place of an explanation, and waits for it. A worker that the page started by itself, while the program was still out of

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { noConsoleErrors, single } from './harness.mjs';
 import { answer, errorOf, input, link, open, part, reach, textOf, type, unfold, until } from './steps.mjs';
 
-const LATER = '**/headroom-later-*';
+const LATER = '**/headroom-part-later-*';
 
 test('a family shows its keys, and what is not stated follows what is', async () => {
   const page = await open('v1&m=gpt2&n=1');

@@ -7,7 +7,7 @@ import { FAR_RESTS_MS, address, answer, fetched, input, link, open, part, plain,
 
 const CONFIG = '{ /* as in the wild */ "model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 8192, "vocab_size": 128256, "rope_theta": Infinity, }';
 
-const requested = (page) => requestsOf(page).map((request) => request.url()).filter((url) => url.includes('headroom-more'));
+const requested = (page) => requestsOf(page).map((request) => request.url()).filter((url) => url.includes('headroom-worker'));
 const again = (page, id) => page.locator(`#${id}`).getByRole('button', { name: 'Try again' });
 const OUT_OF_REACH = /^This part of the page could not be fetched; the answer does not need it\./;
 
@@ -53,7 +53,7 @@ test('the panels follow the scenario, what was unfolded stays so, and late answe
   noConsoleErrors(page);
 });
 
-for (const [name, pattern] of [['script', '**/headroom-more-*.js'], ['program', '**/headroom-more-*.wasm']]) {
+for (const [name, pattern] of [['script', '**/headroom-worker-*.js'], ['program', '**/headroom-worker-*.wasm']]) {
   test(`without its ${name} the page says so in one sentence, goes on, and tries again when asked`, async () => {
     const page = await open('v1&n=16', { prepare: (fresh) => fresh.route(pattern, (route) => route.abort()) });
     await page.locator('#methods').scrollIntoViewIfNeeded();

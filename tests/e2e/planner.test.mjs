@@ -50,12 +50,12 @@ async function timedSearch(page, timeout) {
   return [told, await page.evaluate(() => globalThis.searched)];
 }
 
-/** Asks a program's worker the same kind of question several times at once; the numbers of those that it answers, up to the last. */
-const answered = (page, program, kind, fragment) =>
+/** Asks a worker the same kind of question several times at once; the numbers of those that it answers, up to the last. */
+const answered = (page, kind, fragment) =>
   page.evaluate(
-    ([program, kind, fragment]) =>
+    ([kind, fragment]) =>
       new Promise((resolve) => {
-        const worker = new Worker(document.querySelector(`meta[name=${program}]`).content);
+        const worker = new Worker(document.querySelector('meta[name=headroom-worker]').content);
         const numbers = [1, 2, 3, 4, 5];
         const heard = [];
         worker.addEventListener('message', ({ data }) => {
@@ -70,22 +70,22 @@ const answered = (page, program, kind, fragment) =>
           }
         });
       }),
-    [program, kind, fragment],
+    [kind, fragment],
   );
 
 test('a question that was asked anew before it was answered is left off', async () => {
   const page = await open(SMALL);
-  for (const [program, kind] of [['headroom-plan', 'stairs'], ['headroom-more', 'timeline']]) {
-    const numbers = await answered(page, program, kind, GPT3);
+  for (const kind of ['stairs', 'timeline']) {
+    const numbers = await answered(page, kind, GPT3);
     // The first may be under way when the others come.
-    assert.ok(numbers.length <= 2, `${program} answered ${numbers}`);
+    assert.ok(numbers.length <= 2, `of ${kind} it answered ${numbers}`);
   }
   noConsoleErrors(page);
 });
 
 test('closed it asks for nothing; open it says what it does', async () => {
   const page = await open(SMALL);
-  const worker = () => requestsOf(page).filter((request) => request.url().includes('headroom-plan')).length;
+  const worker = () => requestsOf(page).filter((request) => request.url().includes('headroom-worker')).length;
   assert.equal(await part(page, 'plan').locator('form').count(), 0);
   assert.equal(worker(), 0);
   await unfoldPlanner(page);

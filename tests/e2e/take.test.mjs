@@ -280,7 +280,7 @@ test('kept for visits without a network, once the page is at rest: answer, panel
     const [name] = await caches.keys();
     return (await (await caches.open(name)).keys()).map((request) => request.url);
   });
-  for (const file of [/\/$/, /headroom-page.*packed/, /headroom-more.*wasm/, /headroom-plan.*wasm/, /pictures-/]) {
+  for (const file of [/\/$/, /headroom-page.*packed/, /headroom-worker.*wasm/, /headroom-part-later/, /pictures-/]) {
     assert.ok(kept.some((url) => file.test(url)), `${file} is not kept`);
   }
   server.close();

@@ -72,7 +72,8 @@ fn bind(path: &OsStr, folder: &Path, bin: &str, files: &[PathBuf]) -> Outcome<Pa
     for file in files {
         let part = optimized(path, &fs::read(file).map_err(unread)?)?;
         let old = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let name = format!("{PART}-{:016x}.wasm", hash_of(&part));
+        let stem = old.trim_start_matches("split_").trim_end_matches(".wasm");
+        let name = format!("{PART}-{stem}-{:016x}.wasm", hash_of(&part));
         link = link.replace(&format!("\"./{old}\""), &format!("\"./{name}\""));
         parts.push((name, part));
     }

@@ -72,10 +72,10 @@ pub fn run_all() -> Outcome {
     steps.step("single-file build", || single::build(&path))?;
     steps.step("package build", || package::build(&path))?;
     steps.step("tests of the package", || {
-        run(node_tests(&browser, vec!["package.test.mjs".to_owned()]).env("HEADROOM_PACKAGE", "1"))
+        run(node_tests(&browser, vec!["package.test.mjs".to_owned()], 1).env("HEADROOM_PACKAGE", "1"))
     })?;
     steps.step("end-to-end tests of the single file", || {
-        run(node_tests(&browser, OF_THE_SINGLE_FILE.map(str::to_owned).to_vec()).env("HEADROOM_SINGLE", "1"))
+        run(node_tests(&browser, OF_THE_SINGLE_FILE.map(str::to_owned).to_vec(), 1).env("HEADROOM_SINGLE", "1"))
     })?;
     steps.print_times();
     println!("steps: {} passed, 0 failed", steps.0.len());
@@ -124,15 +124,24 @@ fn end_to_end_tests(browser: &Browser) -> Outcome {
     if files.is_empty() {
         return Err("tests/e2e holds no *.test.mjs.".to_owned());
     }
-    run(&mut node_tests(browser, files))
+    let (timed, others): (Vec<String>, Vec<String>) = files.into_iter().partition(|name| TIMED.contains(&name.as_str()));
+    run(&mut node_tests(browser, others, 2))?;
+    run(&mut node_tests(browser, timed, 1))
 }
 
-/// What stands for all tests where the page is one file.
+/// Files that hold the page to a time: each runs alone.
+const TIMED: [&str; 5] =
+    ["planner.test.mjs", "speed.test.mjs", "stories.test.mjs", "walkthroughs.test.mjs", "walkthroughs-2.test.mjs"];
+
+/// Tests that stand for all where the page is one file.
 const OF_THE_SINGLE_FILE: [&str; 2] = ["storage.test.mjs", "walkthroughs.test.mjs"];
 
-/// Browser tests, one file after the other: timings measured in one would suffer from the others.
-fn node_tests(browser: &Browser, files: Vec<String>) -> Command {
-    let mut node = program("node", &["--test", "--test-concurrency=1", "--test-timeout=600000", "--test-reporter=spec"]);
-    node.args(files).current_dir(root().join("tests/e2e")).env("CHROME_PATH", &browser.chrome);
+/// Browser tests, so many files at a time.
+fn node_tests(browser: &Browser, files: Vec<String>, at_a_time: usize) -> Command {
+    let mut node = program("node", &["--test", "--test-timeout=600000", "--test-reporter=spec"]);
+    node.arg(format!("--test-concurrency={at_a_time}"))
+        .args(files)
+        .current_dir(root().join("tests/e2e"))
+        .env("CHROME_PATH", &browser.chrome);
     node
 }

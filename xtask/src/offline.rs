@@ -1,4 +1,5 @@
-//! What the page keeps for visits without a network: the list of one build's files, each with its SHA-256.
+//! Files that the page keeps for visits without a network: the list of one build's files, each with
+//! its SHA-256.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,7 +13,7 @@ use crate::page::hash_of;
 use crate::program::{bare, read_source};
 use crate::shell::Outcome;
 
-/// The service worker, and what takes its place on the server to switch it off.
+/// The service worker, and the script that takes its place on the server to switch it off.
 const WORKER: &str = "src/app/sw.js";
 const OFF: &str = "src/app/sw-off.js";
 
@@ -57,7 +58,7 @@ pub fn integrity(content: &[u8]) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(content)))
 }
 
-/// The page's files with their names, in order; not what it never asks for.
+/// The page's files with their names, in order, without those that it never asks for.
 fn contents(dist: &Path) -> Outcome<Vec<(String, Vec<u8>)>> {
     let unreadable = |error| format!("dist/ cannot be read: {error}.");
     let mut files = Vec::new();

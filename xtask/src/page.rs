@@ -20,9 +20,7 @@ pub fn build(path: &OsStr) -> Outcome {
     let mut trunk = shell::program("trunk", &["build", "--release"]);
     run(trunk.env("PATH", path).env_remove("NO_COLOR").env("RUST_BACKTRACE", "0"))?;
     let dist = root().join("dist");
-    for worker in WORKERS {
-        name_the_worker(&dist, worker)?;
-    }
+    name_the_worker(&dist, WORKER)?;
     styles::join(&dist)?;
     // Trunk copies it as it is written, with its comments.
     fs::write(dist.join("guard.js"), program::bare(&program::read_source("src/app/guard.js")?))
@@ -41,8 +39,8 @@ pub fn fetch_crates() -> Outcome {
     run(&mut shell::program("cargo", &["fetch", "--locked", "--quiet", "--target", "wasm32-unknown-unknown"]))
 }
 
-/// The programs that come later, as Trunk names them: two that run in workers, and one that the page calls.
-pub const WORKERS: [&str; 3] = ["headroom-more", "headroom-later", "headroom-plan"];
+/// The program of the workers, as Trunk names it.
+pub const WORKER: &str = "headroom-worker";
 
 /// Gives a worker's two files names with a hash, as the page's have: a page never meets a worker of another version. The script
 /// then starts its program, or tells the page why it cannot.
@@ -66,7 +64,7 @@ fn name_the_worker(dist: &Path, worker: &str) -> Outcome {
     written.map_err(|error| format!("dist/ cannot be written: {error}."))
 }
 
-/// What the worker's script does last.
+/// The last statement of the worker's script.
 fn worker_start(program: &str) -> String {
     format!("\nwasm_bindgen({{ module_or_path: \"./{program}\" }}).catch((error) => postMessage(`failed: ${{error}}`));\n")
 }
@@ -89,23 +87,23 @@ mod tests {
         let dist = std::env::temp_dir().join(format!("headroom-worker-{}", std::process::id()));
         fs::create_dir_all(&dist).unwrap();
         for (name, text) in [
-            ("index.html", "<meta name=\"headroom-more\" content=\"./headroom-more.js\">"),
-            ("headroom-more.js", "let wasm_bindgen;"),
-            ("headroom-more_bg.wasm", "program"),
+            ("index.html", "<meta name=\"headroom-worker\" content=\"./headroom-worker.js\">"),
+            ("headroom-worker.js", "let wasm_bindgen;"),
+            ("headroom-worker_bg.wasm", "program"),
         ] {
             fs::write(dist.join(name), text).unwrap();
         }
-        let outcome = name_the_worker(&dist, "headroom-more");
+        let outcome = name_the_worker(&dist, "headroom-worker");
         let html = fs::read_to_string(dist.join("index.html")).unwrap();
         let names: Vec<String> =
             fs::read_dir(&dist).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         let script =
-            names.iter().find(|name| name.starts_with("headroom-more-") && !name.contains("_bg")).cloned().unwrap_or_default();
+            names.iter().find(|name| name.starts_with("headroom-worker-") && !name.contains("_bg")).cloned().unwrap_or_default();
         let text = fs::read_to_string(dist.join(&script)).unwrap_or_default();
-        let again = name_the_worker(&dist, "headroom-more");
+        let again = name_the_worker(&dist, "headroom-worker");
         fs::remove_dir_all(&dist).unwrap();
         assert_eq!(outcome, Ok(()));
-        assert_eq!(html, format!("<meta name=\"headroom-more\" content=\"./{script}\">"));
+        assert_eq!(html, format!("<meta name=\"headroom-worker\" content=\"./{script}\">"));
         assert_eq!(names.len(), 3, "{names:?}");
         let program = names.iter().find(|name| name.contains("_bg")).unwrap();
         assert!(text.starts_with("let wasm_bindgen;\n") && text.contains(&format!("\"./{program}\"")), "{text}");

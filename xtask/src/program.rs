@@ -23,10 +23,12 @@ pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
     let (bindings, wasm) = with_short_names(path, (&bare(&bindings), Script::Module), &optimized(path, &wasm)?)?;
     let packed = unpack::tightly_packed(&wasm)?;
     let unpacker = minified(path, &format!("{}{}", unpack::script()?, unpack::IN_WORKER), Script::Module)?;
+    let later = parts.iter().find(|(name, _)| name.starts_with(LATER)).ok_or("the page's program has no part for later.")?;
     let names = [
         format!("headroom-page-{:016x}.js", hash_of(bindings.as_str())),
         format!("headroom-page-{:016x}{PACKED}", hash_of(&wasm)),
         format!("unpack-{:016x}.js", hash_of(unpacker.as_str())),
+        later.0.clone(),
     ];
     let mut script = start_script(&read_source(START)?, &names)?;
     let mut rare = Vec::new();
@@ -40,7 +42,7 @@ pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
     let script_name = format!("start-{:016x}.js", hash_of(script.as_str()));
     let html = read_source("dist/index.html")?;
     let html = with_start_script(&without_preloads(&html), &script_name)?;
-    let [bindings_name, wasm_name, unpack_name] = names;
+    let [bindings_name, wasm_name, unpack_name, _] = names;
     let written = (of_trunk.iter().try_for_each(|name| fs::remove_file(dist.join(name))))
         .and_then(|()| fs::write(dist.join(bindings_name), bindings))
         .and_then(|()| fs::write(dist.join(wasm_name), packed))
@@ -95,12 +97,15 @@ pub fn read_source(path: &str) -> Outcome<String> {
 pub const RARE: [(&str, &str); 3] =
     [("pictures", "src/app/pictures.js"), ("embed", "src/app/embed.js"), ("offline", "src/app/offline.js")];
 
+/// The part that the start script asks for ahead of the program, where a link needs it.
+const LATER: &str = "headroom-part-later-";
+
 /// The script that starts the page's program.
 const START: &str = "src/app/start.js";
 
 /// The start script with the names of the files it loads.
-fn start_script(script: &str, names: &[String; 3]) -> Outcome<String> {
-    let places = ["./bindings.js", "./program.packed", "./unpack.js"];
+fn start_script(script: &str, names: &[String; 4]) -> Outcome<String> {
+    let places = ["./bindings.js", "./program.packed", "./unpack.js", "./later.wasm"];
     places.into_iter().zip(names).try_fold(script.to_owned(), |script, (place, name)| named(&script, place, name))
 }
 
@@ -208,7 +213,7 @@ mod tests {
     #[test]
     fn the_start_script_names_its_files() {
         let script = std::fs::read_to_string(root().join(START)).unwrap();
-        let names = ["b-1.js", "p-1.packed", "u-1.js"].map(str::to_owned);
+        let names = ["b-1.js", "p-1.packed", "u-1.js", "l-1.wasm"].map(str::to_owned);
         let filled = start_script(&script, &names).unwrap();
         for name in &names {
             assert_eq!(filled.matches(&format!("\"./{name}\"")).count(), 1, "{name}");

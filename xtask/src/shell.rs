@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What every step returns: the error is a sentence for the person at the terminal.
+/// The result of every step; its error is a sentence for the person at the terminal.
 pub type Outcome<T = ()> = Result<T, String>;
 
 /// The checkout.
@@ -13,7 +13,7 @@ pub fn root() -> PathBuf {
     xtask.parent().unwrap_or(xtask).to_path_buf()
 }
 
-/// Prints one line about what happens next.
+/// Prints one line about the next step.
 pub fn say(what: &str) {
     println!("==> {what}");
 }

@@ -20,7 +20,8 @@ pub enum Script {
     Plain,
 }
 
-/// The script and the program with short names for what they share, the script with short names for its own as well.
+/// The script and the program with short names for the items that they share; the script has short
+/// names for its own as well.
 ///
 /// # Errors
 /// When Binaryen's wasm-opt or terser fails, or a name is left that the program no longer has.

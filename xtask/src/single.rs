@@ -156,7 +156,7 @@ mod tests {
         }
         assert!(html.contains("<script id=\"program\" type=\"text/plain\">"));
         assert!(html.contains(&as_text(b"program")));
-        assert!(html.contains("<!--frame-->") && html.contains("name=\"headroom-more\""));
+        assert!(html.contains("<!--frame-->") && html.contains("name=\"headroom-worker\""));
     }
 
     #[test]

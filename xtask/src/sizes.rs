@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::apart::PART;
-use crate::page::WORKERS;
+use crate::page::WORKER;
 use crate::program::{PACKED, RARE};
 use crate::shell::{Outcome, say};
 use crate::styles::LATER;
@@ -39,7 +39,7 @@ pub fn check(dist: &Path) -> Outcome {
     for file in &files {
         println!("{:>12} {:>12}  {}", kilobytes(file.raw), kilobytes(file.gzip), file.name);
     }
-    say("Fetched when it is needed: the workers for the five documents, the evidence, config.json and layouts, and rare scripts");
+    say("Fetched when it is needed: the workers' program, parts of the page's, and rare scripts");
     let later = later_files(dist).map_err(|error| format!("dist/ cannot be read: {error}."))?;
     for file in &later {
         println!("{:>12} {:>12}  {}", kilobytes(file.raw), kilobytes(file.gzip), file.name);
@@ -53,7 +53,7 @@ pub fn check(dist: &Path) -> Outcome {
     judge(wasm, all)
 }
 
-/// Whether the page's two sizes after gzip are within their budgets.
+/// Checks that the page's two sizes after gzip are within their budgets.
 fn judge(wasm: usize, all: usize) -> Outcome {
     if wasm == 0 {
         return Err("dist/ holds no WebAssembly: index.html needs a `<link data-trunk rel=\"rust\">`.".to_owned());
@@ -79,13 +79,15 @@ pub fn check_single(program: usize, file: usize) -> Outcome {
     Ok(())
 }
 
-/// Files that index.html names for those who unfurl a link or install the page; browsers that only show it leave them.
+/// Files that index.html names for those who unfurl a link or install the page; browsers that only
+/// show it leave them.
 const ASIDE: [&str; 4] = ["og.png", "touch.png", "icon-512.png", "manifest.webmanifest"];
 
-/// Whether the file is fetched only when it is needed; index.html and the start script name it, but nothing asks for it at the start.
+/// True if the file is fetched only when it is needed: index.html and the start script name it, but
+/// nothing asks for it at the start.
 fn comes_later(name: &str) -> bool {
     let rare = RARE.into_iter().map(|(script, _)| script);
-    WORKERS.into_iter().chain([LATER, PART]).chain(rare).chain(ASIDE).any(|second| name.starts_with(second))
+    [WORKER, LATER, PART].into_iter().chain(rare).chain(ASIDE).any(|second| name.starts_with(second))
 }
 
 /// The files that come later.
@@ -176,10 +178,10 @@ mod tests {
         let dist = std::env::temp_dir().join(format!("headroom-sizes-{}", std::process::id()));
         fs::create_dir_all(dist.join("art")).unwrap();
         for (name, text) in [
-            ("index.html", "./a.js ./start-1.js ./art/icon.svg ./headroom-more-1.js ./headroom-plan-1.js"),
-            ("headroom-more-1.js", "e"),
-            ("headroom-plan-1.js", "h"),
-            ("headroom-more-1_bg.wasm", "f"),
+            ("index.html", "./a.js ./start-1.js ./art/icon.svg ./headroom-worker-1.js"),
+            ("headroom-worker-1.js", "e"),
+            ("headroom-part-later-1.wasm", "h"),
+            ("headroom-worker-1_bg.wasm", "f"),
             ("a.js", "a"),
             ("start-1.js", "./b.packed"),
             ("b.packed", "d"),
@@ -194,7 +196,7 @@ mod tests {
         later.sort();
         fs::remove_dir_all(&dist).unwrap();
         assert_eq!(names, ["a.js", "art/icon.svg", "b.packed", "index.html", "start-1.js"]);
-        assert_eq!(later, ["headroom-more-1.js", "headroom-more-1_bg.wasm", "headroom-plan-1.js"]);
+        assert_eq!(later, ["headroom-part-later-1.wasm", "headroom-worker-1.js", "headroom-worker-1_bg.wasm"]);
     }
 
     #[test]

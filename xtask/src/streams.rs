@@ -23,7 +23,7 @@ pub fn without_streams(path: &OsStr, bindings: &str, wasm: &[u8]) -> Outcome<(St
         .and_then(|()| fs::write(&graph.0, graph_of(&called(&bindings))))
         .map_err(|error| format!("a temporary file cannot be written: {error}."))?;
     let mut metadce = program("wasm-metadce", &["--debuginfo", "--graph-file"]);
-    // It lists all that it takes out.
+    // wasm-metadce lists everything that it takes out.
     metadce.arg(&graph.0).arg(&from.0).arg("-o").arg(&to.0).env("PATH", path).stdout(Stdio::null());
     run(&mut metadce)?;
     let wasm = fs::read(&to.0).map_err(|error| format!("wasm-metadce left nothing to read: {error}."))?;

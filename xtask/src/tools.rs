@@ -41,7 +41,7 @@ pub fn for_the_page() -> Outcome<OsString> {
         .map_err(|_| "a folder on PATH has a name that PATH cannot hold.".to_owned())
 }
 
-/// Checks for what the other tools are made of: Node.js with npm, and Rust's wasm target.
+/// Checks for the programs that the other tools need: Node.js with npm, and Rust's wasm target.
 ///
 /// # Errors
 /// When one is missing and cannot be added.

@@ -22,7 +22,8 @@ return unsorted(output.toArray());
 };
 ";
 
-/// The end of the script where it is a file of its own: a module, and a worker that unpacks what it is sent.
+/// The end of the script where it is a file of its own: a module, and a worker that unpacks the
+/// files it is sent.
 pub const IN_WORKER: &str = "export { unlzma };
 if (!self.document) self.onmessage = ({ data }) => {
 const program = unlzma(data);
@@ -33,7 +34,7 @@ self.postMessage(program, [program.buffer]);
 /// How far the packer may look back, in bytes: further than a program is long.
 const DICTIONARY: u32 = 1 << 23;
 
-/// A program in LZMA, its instructions sorted by what they are.
+/// A program in LZMA, its instructions sorted by their kind.
 ///
 /// # Errors
 /// When it cannot be packed.

@@ -22,26 +22,16 @@ pub const FILES: &str = "files";
 const MORE: &str = "more";
 const LAST: &str = "last";
 
-/// A program that runs in a worker of its own.
+/// The name of the workers' program, as its files begin.
+pub const PROGRAM: &str = "headroom-worker";
+
+/// One of the two workers that run the program: a panel does not wait until a search ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Program {
-    /// Panels and texts, built to be small.
-    More,
-    /// Searches over layouts, built to be quick.
-    Plan,
-}
-
-impl Program {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::More, Self::Plan];
-
-    /// Its name, as its files begin.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::More => "headroom-more",
-            Self::Plan => "headroom-plan",
-        }
-    }
+pub enum Instance {
+    /// Panels and texts.
+    Panels,
+    /// Searches over layouts.
+    Searches,
 }
 
 /// What is asked for.
@@ -99,11 +89,23 @@ impl What {
         Self::Figure,
     ];
 
-    /// Which program answers.
-    pub const fn program(self) -> Program {
+    /// The worker that answers.
+    pub const fn instance(self) -> Instance {
         match self {
-            Self::Plan | Self::Stairs => Program::Plan,
-            _ => Program::More,
+            Self::Plan | Self::Stairs => Instance::Searches,
+            Self::Methods
+            | Self::Evidence
+            | Self::Timeline
+            | Self::Device
+            | Self::Limits
+            | Self::Accuracy
+            | Self::Explain
+            | Self::Paste
+            | Self::Fits
+            | Self::Export
+            | Self::Teach
+            | Self::Story
+            | Self::Figure => Instance::Panels,
         }
     }
 

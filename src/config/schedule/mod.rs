@@ -1,8 +1,10 @@
-//! Pipeline schedules as data: what each stage runs in which order, what it keeps meanwhile, and how long it waits.
+//! Pipeline schedules as data: the order of passes on each stage, the memory that each keeps
+//! meanwhile, and how long it waits.
 //!
-//! One table ([`SCHEDULES`]) names the schedules with their sources; [`Pipeline`] gives the order of passes of every rank
-//! ([`Pipeline::order`]), from which memory, charts and tests read; the closed forms of the papers ([`Pipeline::in_flight`],
-//! [`Pipeline::bubble`]) are for searches, and property tests hold them equal to what the played order yields.
+//! One table ([`SCHEDULES`]) names the schedules with their sources; [`Pipeline`] gives the order
+//! of passes of every rank ([`Pipeline::order`]), from which memory, charts and tests read; the
+//! closed forms of the papers ([`Pipeline::in_flight`], [`Pipeline::bubble`]) are for searches, and
+//! property tests hold them equal to the figures of the played order.
 
 mod order;
 mod play;
@@ -24,22 +26,22 @@ pub enum PipelineSchedule {
     Interleaved,
     /// Backward for weights waits, within the memory of one forward, one backward.
     ZeroBubbleH1,
-    /// As H1, with about twice as many micro-batches in flight.
+    /// As [`Self::ZeroBubbleH1`], with about twice as many micro-batches in flight.
     ZeroBubbleH2,
     /// Micro-batches enter at both ends; every rank holds two stages.
     DualPipe,
 }
 
-/// What is known about a schedule.
+/// Facts about one schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScheduleFacts {
-    /// Which one.
+    /// The schedule.
     pub schedule: PipelineSchedule,
     /// Its name.
     pub name: &'static str,
-    /// How often every block's parameters are held over all ranks of a pipeline.
+    /// The number of copies of every block's parameters over all ranks of a pipeline.
     pub parameter_copies: u64,
-    /// Whether backward for weights is a pass of its own.
+    /// True if backward for weights is a pass of its own.
     pub splits_backward: bool,
     /// The most micro-batches in flight on rank i, in words (p stages, m micro-batches, v chunks).
     pub in_flight: &'static str,
@@ -122,21 +124,21 @@ impl PipelineSchedule {
     }
 }
 
-/// What a pass does.
+/// The kind of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Work {
-    /// Forward: its activations are kept from here on.
+    /// Forward: its activations are kept from now on.
     Forward,
-    /// Backward for inputs and weights together; its activations go.
+    /// Backward for inputs and weights together; its activations are freed.
     Backward,
-    /// Backward for inputs alone; what the weights' gradients need stays.
+    /// Backward for inputs alone; the activations that the weights' gradients need are kept.
     BackwardInput,
-    /// Backward for weights alone; what is left goes.
+    /// Backward for weights alone; the remaining activations are freed.
     BackwardWeight,
 }
 
 impl Work {
-    /// Whether what forward has kept is gone afterwards.
+    /// True if the activations that forward has kept are freed afterwards.
     pub const fn releases(self) -> bool {
         matches!(self, Self::Backward | Self::BackwardWeight)
     }
@@ -151,9 +153,9 @@ pub struct Slot {
     pub chunk: u64,
     /// The micro-batch; under `DualPipe` counted in each direction by itself.
     pub micro_batch: u64,
-    /// What is done.
+    /// The kind of the pass.
     pub work: Work,
-    /// Whether it runs together with the slot behind it.
+    /// True if the pass runs together with the slot behind it.
     pub with_next: bool,
 }
 
@@ -220,7 +222,8 @@ impl Pipeline {
 
     /// The most chunks of micro-batches that a rank keeps at once, counted from their forward to their last backward.
     ///
-    /// What waits for its backward for weights counts whole, as in Qi et al. 2023, table 1 with `M_B = M_W`.
+    /// A micro-batch that waits for its backward for weights counts whole, as in Qi et al. 2023,
+    /// table 1 with `M_B = M_W`.
     pub fn in_flight(&self, rank: u64) -> u64 {
         let (p, m, behind) = (self.ranks, self.micro_batches, self.ranks.saturating_sub(rank).saturating_sub(1));
         match self.schedule {
@@ -274,9 +277,10 @@ impl Pipeline {
         if bubble + work > 0.0 { bubble / (bubble + work) } else { 0.0 }
     }
 
-    /// The same pipeline with the fewest micro-batches that hold as much at every moment: further ones repeat what these hold.
+    /// This pipeline with the fewest micro-batches that hold as much memory at every moment:
+    /// further micro-batches repeat the same moments.
     ///
-    /// GPipe's memory grows with every micro-batch, so it stays as it is.
+    /// GPipe's memory grows with every micro-batch, so its number of micro-batches is kept.
     #[must_use]
     pub fn settled(self) -> Self {
         let twice = |ranks: u64| ranks.saturating_mul(2).saturating_add(1);

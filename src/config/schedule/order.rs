@@ -3,7 +3,7 @@
 use super::{Pipeline, PipelineSchedule, Slot, Work};
 
 impl Pipeline {
-    /// What a rank runs, in order.
+    /// The passes of a rank, in the order in which it runs them.
     ///
     /// Sources: GPipe (Huang et al. 2019, figure 2c), 1F1B and interleaving (Megatron-LM,
     /// `core/pipeline_parallel/schedules.py`), ZB-H1 and ZB-H2 (Qi et al. 2023, figure 3 and section 2.3), `DualPipe` (the eight steps
@@ -12,7 +12,8 @@ impl Pipeline {
         match self.schedule {
             PipelineSchedule::GPipe => self.gpipe(rank),
             PipelineSchedule::OneForwardOneBackward | PipelineSchedule::Interleaved => self.one_by_one(rank),
-            // How many micro-batches go ahead, and for how many the backward for weights waits.
+            // The two numbers: micro-batches that go ahead, and micro-batches for which the
+            // backward for weights waits.
             PipelineSchedule::ZeroBubbleH1 => self.zero_bubble(rank, (self.ranks.saturating_sub(rank), rank)),
             PipelineSchedule::ZeroBubbleH2 => {
                 let ahead = self.ranks.saturating_sub(rank).saturating_mul(2).saturating_sub(1);
@@ -74,7 +75,7 @@ impl Pipeline {
         turns
     }
 
-    /// Backward for inputs at once, backward for weights `late` micro-batches later.
+    /// Backward for inputs runs at once, backward for weights `late` micro-batches later.
     fn zero_bubble(&self, rank: u64, (ahead, late): (u64, u64)) -> Vec<Slot> {
         let m = self.micro_batches;
         let pass = |work, micro_batch| Slot { rank, chunk: 0, micro_batch, work, with_next: false };
@@ -101,7 +102,7 @@ struct Dual {
     half: u64,
     /// Distance from the nearer end.
     near: u64,
-    /// Whether the rank lies in the second half, where the near direction is the other one.
+    /// True if the rank lies in the second half, where the near direction is the other one.
     second: bool,
     /// Micro-batches of one direction.
     each: u64,
@@ -148,7 +149,7 @@ impl Dual {
         self.push(chunk, micro_batch, Work::Forward);
     }
 
-    /// Backward; `split`: its part for the weights waits.
+    /// Runs a backward pass; with `split` its part for the weights waits.
     fn backward(&mut self, phase: bool, split: bool) {
         let (chunk, at) = self.direction(phase);
         let Some(next) = self.backward.get_mut(at) else { return };
@@ -203,7 +204,7 @@ impl Dual {
             self.backward(far, false);
             self.together(far, near);
         }
-        // From the middle of this stretch on the weights wait.
+        // From the middle of this stretch on, backward for weights waits.
         let middle = self.near.div_ceil(2);
         let odd = self.near % 2 == 1;
         for turn in 0..=self.near {

@@ -1,4 +1,5 @@
-//! When each pass runs: every rank takes its passes in order, each as soon as what it needs is there.
+//! The time at which each pass runs: every rank takes its passes in order, each as soon as its
+//! inputs are there.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +10,9 @@ use super::{PassTimes, Pipeline, Slot, Work};
 pub struct Timed {
     /// The pass.
     pub slot: Slot,
-    /// When it begins, in the unit of the durations.
+    /// The beginning of the pass, in the unit of the durations.
     pub start: f64,
-    /// When it ends.
+    /// The end of the pass, in the unit of the durations.
     pub end: f64,
 }
 
@@ -20,7 +21,7 @@ pub struct Timed {
 pub struct Played {
     /// All passes, rank by rank in their order.
     pub slots: Vec<Timed>,
-    /// When the last one ends.
+    /// The end of the last pass.
     pub end: f64,
     /// Idle time of the rank that waits longest between its first pass and its last.
     pub bubble: f64,
@@ -38,8 +39,8 @@ struct Rank {
 type Key = (bool, u64, u64, u64);
 
 impl Pipeline {
-    /// Plays one step: what a chart of the schedule shows. Empty if the passes wait for each other for ever, which no schedule of
-    /// the table does.
+    /// Plays one step, for a chart of the schedule. Empty if the passes wait for each other for
+    /// ever, which no schedule of the table does.
     ///
     /// Forward needs the forward of the position before, backward for inputs that of the position behind; messages take no time.
     pub fn play(&self, times: &PassTimes) -> Played {
@@ -71,7 +72,8 @@ impl Pipeline {
         Played { slots, end, bubble }
     }
 
-    /// Runs a rank's next pass, or the two that run together; `false` if it must wait or is through.
+    /// Runs a rank's next pass, or the next two if they run together; `false` if the rank must wait
+    /// or has finished.
     fn advance(&self, rank: &mut Rank, times: &PassTimes, ends: &mut BTreeMap<Key, f64>, slots: &mut Vec<Timed>) -> bool {
         let Some(first) = rank.order.get(rank.at) else { return false };
         let count = if first.with_next { 2 } else { 1 };
@@ -105,7 +107,7 @@ impl Pipeline {
         (slot.work == Work::Forward, position, direction, slot.micro_batch)
     }
 
-    /// When what a pass needs is there; `None` if that is not known yet.
+    /// The time at which the inputs of a pass are there; `None` if that is not known yet.
     fn ready(&self, slot: &Slot, ends: &BTreeMap<Key, f64>) -> Option<f64> {
         let position = self.position(slot.rank, slot.chunk);
         let own = Slot { work: Work::Forward, ..*slot };

@@ -1,4 +1,5 @@
-//! A snapshot beside the training that wrote it: peaks, and the tensors of each size on both sides when these are most.
+//! A snapshot beside the training that wrote it: peaks, and the tensors of each size on both sides
+//! at the peak of tensors.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use crate::estimator::{AtPeak, DeviceMemory, NotReplayed, TensorsAlike, device_m
 use crate::hardware::allocator::Settings;
 use crate::units::Bytes;
 
-/// Differences that are named at most.
+/// The most differences that are named.
 const MOST: usize = 12;
 
 /// A snapshot beside a job.
@@ -18,22 +19,24 @@ pub struct SnapshotBeside {
     pub measured: Snapshot,
     /// The job's replay.
     pub predicted: Predicted,
-    /// A step on both sides; `None` where nothing was taken or freed.
+    /// A step on both sides; `None` where nothing was allocated or freed.
     pub courses: Option<Courses>,
     /// Memory of the measured tensors at the peak that have one of the same block in the replay.
     pub alike: Bytes,
-    /// Sizes of which one side has more tensors at the peak than the other, the most memory first.
+    /// Sizes of which one side has more tensors at the peak than the other, the largest difference
+    /// in memory first.
     pub differences: Vec<Difference>,
-    /// Memory in the differences that are not named, more on the measured side and more on the predicted one.
+    /// Memory in the differences that are not named: where the snapshot has more, and where the
+    /// replay has more.
     pub rest: [Bytes; 2],
 }
 
 /// The replay of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predicted {
-    /// As the device shows it.
+    /// Memory as the device shows it.
     pub memory: DeviceMemory,
-    /// Tensors when they are most.
+    /// Tensors at their peak.
     pub at_peak: AtPeak,
 }
 
@@ -42,9 +45,9 @@ pub struct Predicted {
 pub struct Difference {
     /// Bytes of one block.
     pub block: Bytes,
-    /// How many the snapshot has.
+    /// Number of such tensors in the snapshot.
     pub measured: u64,
-    /// How many the replay has.
+    /// Number of such tensors in the replay.
     pub predicted: u64,
     /// The operations and names of the replay's tensors of that size.
     pub names: Vec<[&'static str; 2]>,
@@ -53,7 +56,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Memory that one side has more.
+    /// Memory that one side has more than the other.
     pub fn bytes(&self) -> Bytes {
         self.block * self.measured.abs_diff(self.predicted)
     }
@@ -61,7 +64,7 @@ impl Difference {
 
 /// Sets a snapshot beside a job.
 ///
-/// Tensors are told apart by the size of their blocks alone: equal sizes count as the same tensor.
+/// Tensors are told apart only by the size of their blocks: equal sizes count as the same tensor.
 ///
 /// # Errors
 /// [`NotReplayed`] where the job's order of allocations is not known.
@@ -81,7 +84,7 @@ pub fn beside(measured: Snapshot, job: &Job) -> Result<SnapshotBeside, NotReplay
     Ok(SnapshotBeside { measured, predicted, courses, alike, differences, rest: [more(true), more(false)] })
 }
 
-/// The tensors of the block that so many bytes are given.
+/// The entry for tensors whose block is as large as that of `bytes` bytes.
 fn of_size(sizes: &mut BTreeMap<u64, Difference>, bytes: Bytes) -> &mut Difference {
     let block = Settings::default().block_size(bytes.0);
     sizes.entry(block).or_insert_with(|| Difference {

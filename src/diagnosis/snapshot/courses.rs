@@ -3,16 +3,18 @@
 use crate::estimator::HeldAfter;
 use crate::units::Bytes;
 
-/// Points of a course at most.
+/// The most points of a course.
 const POINTS: usize = 240;
 
-/// A step on both sides, moment by moment: the moments are those at which a tensor is taken or freed, counted from the peak.
+/// Tensors over one step on both sides, moment by moment: at each moment a tensor is allocated or
+/// freed; moments are counted from the peak.
 ///
-/// Two runs of one program take and free tensors in the same order, so equally many moments before the peak both are at the same tensor.
-/// Where the programs differ, the moments drift apart with their distance from the peak.
+/// Two runs of one program allocate and free tensors in the same order, so at equally many moments
+/// before the peak both are at the same tensor. Where the programs differ, the moments drift apart
+/// with their distance from the peak.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Courses {
-    /// Moments between two points; each point is the most of them.
+    /// Moments between two points; each point is the largest memory among them.
     pub each: usize,
     /// Moments before the peak.
     pub before: usize,
@@ -36,7 +38,7 @@ pub struct Furthest {
 }
 
 impl Courses {
-    /// The last step of a replay, and as much of the record around its last peak.
+    /// The last step of a replay, and an equally long part of the record around its last peak.
     pub fn of(measured: &[Bytes], predicted: &[HeldAfter]) -> Option<Self> {
         let peak_of = |held: &mut dyn Iterator<Item = Bytes>| held.enumerate().max_by_key(|(_, held)| *held).map(|(at, _)| at);
         let peak = peak_of(&mut predicted.iter().map(|moment| moment.held))?;

@@ -5,18 +5,18 @@ use std::rc::Rc;
 use super::SnapshotError;
 use super::pickle::{self, Value};
 
-/// Everything of a snapshot that is used.
+/// The parts of a snapshot that are used.
 #[derive(Debug)]
 pub(super) struct Dumped {
-    /// Pieces that the driver gave, of all GPUs.
+    /// Segments that the driver gave, of all GPUs.
     pub segments: Vec<Segment>,
-    /// What happened on each GPU, in order.
+    /// The events on each GPU, in order.
     pub device_traces: Vec<Vec<Entry>>,
     /// The contents of `PYTORCH_CUDA_ALLOC_CONF`.
     pub conf: String,
 }
 
-/// A piece that the driver gave.
+/// A segment that the driver gave.
 #[derive(Debug)]
 pub(super) struct Segment {
     pub device: u64,
@@ -28,7 +28,7 @@ pub(super) struct Segment {
 /// A part of a segment.
 #[derive(Debug)]
 pub(super) struct Block {
-    /// Snapshots before PyTorch 2.1 leave it out: blocks follow on each other.
+    /// Snapshots before PyTorch 2.1 leave the address out: blocks follow on each other.
     pub address: Option<u64>,
     pub size: u64,
     pub requested_size: Option<u64>,
@@ -36,7 +36,7 @@ pub(super) struct Block {
     pub place: Option<String>,
 }
 
-/// Something that happened.
+/// One event.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub action: Rc<str>,
@@ -94,11 +94,12 @@ fn entry(value: &Value) -> Option<Entry> {
     })
 }
 
-/// The line of Python that asked for memory: of a stack the innermost one outside PyTorch, else the innermost.
+/// The line of Python that asked for memory: the innermost one of a stack outside PyTorch, else the
+/// innermost of all.
 fn place(frames: &Value) -> Option<String> {
     let frames = frames.list();
     let file = |frame: &Value| frame.get("filename").and_then(|name| name.text());
-    // PyTorch's own lie in its folder, or are C++.
+    // PyTorch's own frames lie in its folder, or are C++.
     let is_outside = |frame: &&Value| file(frame).is_some_and(|name| name.ends_with(".py") && !name.contains("/torch/"));
     let frame = frames.iter().find(is_outside).or_else(|| frames.first())?;
     let (name, path) = (frame.get("name")?.text()?, file(frame)?);

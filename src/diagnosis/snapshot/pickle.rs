@@ -1,7 +1,8 @@
 //! Python's pickles, as far as plain data needs them: numbers, texts, lists, tuples and dictionaries.
 //!
-//! Nothing is ever called or imported: a pickle that asks for it is refused. What a pickle refers to twice is one value here, too; stacks
-//! of a snapshot are shared by hundreds of entries. (`serde-pickle` 1.2 loses what a shared value shares in turn, and `pickled` is an
+//! Nothing is ever called or imported: a pickle that asks for it is refused. A value that a pickle
+//! refers to twice is one value here, too: hundreds of entries of a snapshot share one stack.
+//! (`serde-pickle` 1.2 loses the values that a shared value shares in turn, and `pickled` is an
 //! alpha version, so neither reads a snapshot with stacks.)
 //!
 //! The machine and its codes are those of `pickletools.py`, protocols 2 to 5.
@@ -10,7 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// How deep values may lie in each other. A snapshot's frames lie 5 deep.
+/// The deepest nesting of values. A snapshot's frames lie 5 deep.
 const DEEPEST: u8 = 32;
 
 /// Plain data.
@@ -19,7 +20,7 @@ pub(super) enum Value {
     None,
     Bool,
     Integer(i64),
-    /// Floating-point numbers and bytes, which a snapshot does not need.
+    /// Floating-point numbers and bytes, which are not needed of a snapshot.
     Other,
     Text(Rc<str>),
     List(Rc<Container>),
@@ -32,7 +33,7 @@ pub(super) enum Value {
 pub(super) struct Container {
     values: RefCell<Vec<Value>>,
     depth: Cell<u8>,
-    /// Whether it is part of another: then it is complete.
+    /// True if the container is part of another one: then it is complete.
     is_placed: Cell<bool>,
 }
 
@@ -46,7 +47,7 @@ impl Value {
         })
     }
 
-    /// The values of a list; none of anything else.
+    /// The values of a list; empty for anything else.
     pub fn list(&self) -> Vec<Self> {
         let Self::List(container) = self else { return Vec::new() };
         container.values.borrow().clone()
@@ -78,7 +79,7 @@ impl Container {
         Ok(container)
     }
 
-    /// Puts values into it, each of which is complete from now on.
+    /// Puts values into the container; each of them is complete from now on.
     fn extend(&self, values: Vec<Value>) -> Result<(), String> {
         if self.is_placed.get() {
             return Err("a value is changed after it became part of another".to_owned());
@@ -156,12 +157,12 @@ impl<'f> Machine<'f> {
         self.bytes(1)?.first().copied().ok_or_else(|| "the pickle ends early".to_owned())
     }
 
-    /// A number of so many bytes, the lowest first.
+    /// An unsigned number of `count` bytes, the lowest byte first.
     fn unsigned(&mut self, count: usize) -> Result<u64, String> {
         Ok(self.bytes(count)?.iter().rev().fold(0, |sum, byte| (sum << 8) | u64::from(*byte)))
     }
 
-    /// A length of so many bytes.
+    /// A length that is stored in `count` bytes.
     fn length(&mut self, count: usize) -> Result<usize, String> {
         usize::try_from(self.unsigned(count)?).map_err(|_| "the pickle ends early".to_owned())
     }
@@ -170,7 +171,7 @@ impl<'f> Machine<'f> {
         self.stack.pop().ok_or_else(|| "the pickle takes more than it holds".to_owned())
     }
 
-    /// Everything above the last mark.
+    /// The values above the last mark.
     fn above_mark(&mut self) -> Result<Vec<Value>, String> {
         let mark = self.marks.pop().filter(|mark| *mark <= self.stack.len());
         Ok(self.stack.split_off(mark.ok_or("the pickle has lost its place")?))
@@ -189,11 +190,12 @@ impl<'f> Machine<'f> {
             _ => usize::from(self.byte()?),
         };
         if bytes > 8 {
-            // No size and no address is as long.
+            // No size and no address has that many bytes.
             return self.skip_over(bytes);
         }
         let number = self.unsigned(bytes)?;
-        // One and two bytes are never negative; longer ones are if their highest bit is set.
+        // Numbers of one and two bytes are never negative; longer ones are if their highest bit is
+        // set.
         let unused = u32::try_from(64 - 8 * bytes).unwrap_or(0);
         let signed = matches!(code, b'J' | 0x8a) && bytes > 0;
         let number = number.cast_signed();
@@ -201,7 +203,7 @@ impl<'f> Machine<'f> {
         Ok(())
     }
 
-    /// Puts something that is not needed in place of so many bytes.
+    /// Skips that many bytes and puts a value in their place that is not needed.
     fn skip_over(&mut self, bytes: usize) -> Result<(), String> {
         self.bytes(bytes)?;
         self.stack.push(Value::Other);
@@ -239,7 +241,7 @@ impl<'f> Machine<'f> {
         Ok(())
     }
 
-    /// Puts what is on top of the stack into the list or dictionary below it.
+    /// Moves the values on top of the stack into the list or dictionary below them.
     fn extend(&mut self, code: u8) -> Result<(), String> {
         let values = match code {
             b'a' => self.last(1)?,

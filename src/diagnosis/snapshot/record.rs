@@ -1,4 +1,4 @@
-//! What was held at every moment of a record.
+//! The memory that was held at every moment of a record.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,20 @@ use super::{Snapshot, SnapshotError};
 use crate::hardware::allocator::Settings;
 use crate::units::Bytes;
 
-/// A tensor that is there.
+/// A tensor that is alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Live {
     /// Bytes that were asked for.
     pub bytes: Bytes,
-    /// The function and line that asked for it; `None` where no stacks were recorded, or it was there before the record.
+    /// The function and line that asked for it; `None` where no stacks were recorded, or the tensor
+    /// is older than the record.
     pub place: Option<String>,
 }
 
 /// Tensors by address.
 type Tensors = BTreeMap<u64, Live>;
 
-/// Memory of tensors and of PyTorch at a moment.
+/// Memory of tensors and memory that PyTorch held, at one moment.
 #[derive(Clone, Copy, Default)]
 struct Held {
     allocated: u64,
@@ -46,7 +47,7 @@ fn step(entry: &Entry) -> Step<'_> {
     }
 }
 
-/// Reads the record of the GPU that has the longest.
+/// Reads the record of the GPU with the longest one.
 pub(super) fn of(dumped: &Dumped) -> Result<Snapshot, SnapshotError> {
     let longest = dumped.device_traces.iter().enumerate().max_by_key(|(_, entries)| entries.len());
     let (device, entries) = longest.filter(|(_, entries)| !entries.is_empty()).ok_or(SnapshotError::NoRecord)?;
@@ -83,7 +84,7 @@ pub(super) fn of(dumped: &Dumped) -> Result<Snapshot, SnapshotError> {
     })
 }
 
-/// The tensors at the end of the record, and what PyTorch holds then.
+/// The tensors at the end of the record, and the memory that PyTorch held then.
 fn at_end(dumped: &Dumped, device: u64) -> (Tensors, u64) {
     let segments = || dumped.segments.iter().filter(|segment| segment.device == device);
     let mut tensors = Tensors::new();
@@ -110,7 +111,7 @@ fn sum(tensors: &Tensors) -> u64 {
     tensors.values().map(|live| block(live.bytes.0)).fold(0, u64::saturating_add)
 }
 
-/// Goes back to the beginning of the record.
+/// Undoes all entries, back to the beginning of the record.
 fn undo(entries: &[Entry], tensors: &mut Tensors, held: &mut Held) {
     for entry in entries.iter().rev() {
         match step(entry) {
@@ -129,7 +130,7 @@ fn undo(entries: &[Entry], tensors: &mut Tensors, held: &mut Held) {
     }
 }
 
-/// Goes on by one entry.
+/// Carries out one entry.
 fn follow(entry: &Entry, tensors: &mut Tensors, held: &mut Held) {
     match step(entry) {
         Step::Taken(address, Entry { size, place, .. }) => {

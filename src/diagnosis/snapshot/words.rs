@@ -3,7 +3,7 @@
 use super::{Difference, Furthest, SnapshotBeside};
 use crate::units::{Bytes, MemoryUnit, grouped, whole};
 
-/// Names of tensors, or lines of Python, that are listed of one difference.
+/// The most names of tensors, or lines of Python, that are listed for one difference.
 const MOST_NAMES: usize = 2;
 
 /// An amount on both sides.
@@ -11,9 +11,9 @@ const MOST_NAMES: usize = 2;
 pub struct AmountOfBoth {
     /// Its name.
     pub label: &'static str,
-    /// The snapshot's.
+    /// The snapshot's amount.
     pub measured: Bytes,
-    /// The replay's.
+    /// The replay's amount.
     pub predicted: Bytes,
 }
 
@@ -33,7 +33,8 @@ impl SnapshotBeside {
         format!("Memory snapshot of GPU {device}: {} entries.", whole(u64::try_from(self.measured.entries).unwrap_or(u64::MAX)))
     }
 
-    /// How much of the measured memory is explained, and what may keep both sides from agreeing.
+    /// The share of the measured memory that is explained, and reasons why the two sides may not
+    /// agree.
     pub fn sentences(&self, job_grows_segments: bool) -> Vec<String> {
         let total = self.measured.allocated;
         let share = grouped(100.0 * self.alike.as_f64() / total.as_f64().max(1.0), 1);
@@ -56,7 +57,8 @@ impl SnapshotBeside {
         said
     }
 
-    /// Where the step's courses are furthest apart; nothing where they stay within one percent of the peak.
+    /// The moment of the step at which the two sides are furthest apart; `None` where they stay
+    /// within one percent of the peak.
     pub fn furthest_in_words(&self) -> Option<String> {
         let Furthest { measured, predicted, op } = self.courses.as_ref()?.furthest;
         let apart = measured.0.abs_diff(predicted.0);
@@ -69,7 +71,7 @@ impl SnapshotBeside {
         })
     }
 
-    /// Memory in the differences that are not named; nothing where all are.
+    /// Memory in the differences that are not named; `None` where all are named.
     pub fn rest_in_words(&self) -> Option<String> {
         let [measured, predicted] = self.rest;
         (measured + predicted > Bytes::ZERO).then(|| {
@@ -83,13 +85,13 @@ impl SnapshotBeside {
 }
 
 impl Difference {
-    /// Which side has more: `4 more in the snapshot`.
+    /// The side that has more, and by how many: `4 more in the snapshot`.
     pub fn excess(&self) -> String {
         let side = if self.measured > self.predicted { "snapshot" } else { "estimate" };
         format!("{} more in the {side}", whole(self.measured.abs_diff(self.predicted)))
     }
 
-    /// What they are: names of the estimate, lines of Python of the snapshot.
+    /// The tensors of the difference: names of the estimate, lines of Python of the snapshot.
     pub fn origin(&self) -> String {
         let names = self.names.iter().map(|[op, name]| format!("{name} ({op})")).take(MOST_NAMES);
         let places = self.places.iter().map(|place| format!("asked for by {place}")).take(MOST_NAMES);

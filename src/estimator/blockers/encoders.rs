@@ -7,7 +7,7 @@ rules! {
     /// An encoder in a training that is not modelled with one.
     ENCODER_ELSEWHERE: PYTORCH_AUTOGRAD,
         "An encoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks alone; choose that stack, or another model";
-    /// An encoder beside its decoder in a training that is not modelled with both.
+    /// A model of encoder and decoder in a training that is not modelled for both together.
     SOURCE_ELSEWHERE: PYTORCH_AUTOGRAD,
         "An encoder beside its decoder is modelled as transformers' own modules and loss run it, not compiled, with all weights learning, one text a sequence, on data-parallel ranks that share nothing or what FSDP2 shares; choose that, or another model";
     /// Biases of distances, which all blocks share, where they are not modelled.

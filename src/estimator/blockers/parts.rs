@@ -17,7 +17,7 @@ rules! {
 /// Forbids a rule where something holds.
 type Forbid<'a> = dyn FnMut(bool, &dyn Fn() -> Option<&'static FrameworkRule>) + 'a;
 
-/// Forbids what the model's parts are not modelled with.
+/// Forbids combinations that the model's parts are not modelled with.
 pub(super) fn forbidden(job: &Job, run: &TrainingRun, forbid: &mut Forbid<'_>) {
     let (layout, model) = (job.layout(), job.model());
     let is_encoder = model.encoder.is_some();

@@ -24,7 +24,7 @@ rules! {
 /// Why a model does not see images; its text is one sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Unseen {
-    /// It has no tower.
+    /// The model has no tower.
     #[error("no vision tower is counted in this model, so that it takes no images; set “Images per sequence” to 0")]
     NoTower,
     /// The run of its tower, or of its projector, is not described.

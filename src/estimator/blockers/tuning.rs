@@ -1,4 +1,5 @@
-//! What fine-tuning is not modelled with, and an optimizer that steps in backward.
+//! Combinations that fine-tuning is not modelled with, and rules for an optimizer that steps in
+//! backward.
 
 use super::{
     ADAPTED_EXPERTS_APART, ADAPTED_EXPERTS_SPLIT, ADAPTED_LATENT, ADAPTED_OTHERWISE, ADAPTED_SHARED, AUTOCAST_SHARED, Blocker,
@@ -10,7 +11,7 @@ use crate::config::{AttentionKernel, Job, Method, Objective, Recompute, Targets,
 use crate::sharding::{CarriedOutBy, FrameworkRule, GatheredInto, With};
 use crate::stacks::GroupsOfEnds;
 
-/// Whether the order of a step is known whose optimizer runs within backward.
+/// True if the order of a step whose optimizer runs within backward is known.
 fn may_step_in_backward(job: &Job, run: &TrainingRun) -> bool {
     let recipe = run.recipe();
     let plain = recipe.master.is_none() && recipe.gradient_copy.is_none() && recipe.gradient == recipe.parameter;
@@ -19,7 +20,8 @@ fn may_step_in_backward(job: &Job, run: &TrainingRun) -> bool {
     run.stack.is_played() && plain && alone && fused && !job.layout().offload.any()
 }
 
-/// Whether gradients may live on from step to step: `zero_grad` is the training loop's own call, not a library's.
+/// True if gradients may live on from step to step. This needs the training loop itself to call
+/// `zero_grad`, not a library.
 fn may_keep_gradients(job: &Job, run: &TrainingRun) -> bool {
     let layout = job.layout();
     let by_engine = run.stack.is_played() && layout.shards() > 1 && layout.sharding.buckets.is_of_stated_size();
@@ -27,7 +29,8 @@ fn may_keep_gradients(job: &Job, run: &TrainingRun) -> bool {
     run.stack.is_played() && !by_engine && plain
 }
 
-/// Whether torchtitan's loss in chunks is known of a run: the head's group is FSDP2's, and takes part in nothing else.
+/// True if torchtitan's loss in chunks is known for a run: FSDP2 must hold the head in a group of
+/// its own that takes part in nothing else.
 fn may_chunk_loss(job: &Job, run: &TrainingRun) -> bool {
     let (layout, model) = (job.layout(), job.model());
     let is_gathered = run.precision == TrainingPrecision::FsdpMixed || layout.shards() > 1;
@@ -56,7 +59,7 @@ fn under_megatron(job: &Job, run: &TrainingRun, mut forbid: impl FnMut(bool, &'s
     forbid(experts && !run.megatron.moe_grouped_gemm, &ADAPTED_EXPERTS_APART);
 }
 
-/// What fine-tuning is not modelled with.
+/// Adds every combination of the job with its fine-tuning method that is not modelled.
 pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     let (layout, tuning) = (job.layout(), &run.tuning);
     let mut forbid = |when: bool, rule| {
@@ -109,7 +112,7 @@ pub(super) fn add(job: &Job, run: &TrainingRun, found: &mut Vec<Blocker>) {
     }
 }
 
-/// What texts that share a sequence are not modelled with.
+/// Adds every combination that is not modelled where several texts share one sequence.
 fn packed(run: &TrainingRun, elsewhere: bool, found: &mut Vec<Blocker>) {
     let tuning = &run.tuning;
     let before = tuning.tokens_before() + tuning.keys_before() > 0;

@@ -1,4 +1,4 @@
-//! Values that were made before, found again by what they depend on.
+//! Values that were made before, found again by the inputs they depend on.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -45,7 +45,7 @@ impl<K: Copy + Eq + Hash, V> Memo<K, V> {
         self.values.get(place)
     }
 
-    /// The same, to add to it.
+    /// The value at a place, to change it.
     pub fn at_mut(&mut self, place: usize) -> Option<&mut V> {
         self.values.get_mut(place)
     }
@@ -65,7 +65,7 @@ impl<K: Copy + Eq + Hash, V> Memo<K, V> {
     }
 }
 
-/// The value made last, as long as what it depends on stays.
+/// The value made last, kept as long as the inputs it depends on stay equal.
 #[derive(Debug)]
 pub struct Last<K, V>(Option<(K, V)>);
 

@@ -24,7 +24,7 @@ pub(in crate::estimator) fn events(job: &Job, run: &TrainingRun) -> Vec<Event> {
 }
 
 impl Scope<'_> {
-    /// What one pass takes and frees.
+    /// Adds the memory that one pass takes and frees.
     fn pass_events(&self, pass: Pass, events: &mut Vec<Event>) {
         let Some(places) = self.stage.chunks.get(pass.chunk) else { return };
         let with_head = self.stage.head == Some(pass.chunk);

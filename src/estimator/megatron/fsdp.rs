@@ -1,4 +1,5 @@
-//! What Megatron-FSDP gathers and reduces (`core/distributed/fsdp/src/megatron_fsdp`), with its default sizes.
+//! Buffers in which Megatron-FSDP gathers weights and reduces gradients
+//! (`core/distributed/fsdp/src/megatron_fsdp`), with its default sizes.
 //!
 //! Every block is a unit. A unit's weights are gathered before use together with the next ones, until half a communication unit is
 //! there, and let go after it; embedding, final norm and head stay gathered until the optimizer steps. Whole gradients wait to be
@@ -26,7 +27,7 @@ pub(super) struct Moving {
     ends: u64,
     /// Blocks in use and gathered ahead.
     blocks: u64,
-    /// Gradients that wait to be reduced, beyond what backward has freed meanwhile.
+    /// Gradients that wait to be reduced, less the memory that backward has freed meanwhile.
     gradients: u64,
     /// Gradients of the head.
     head: u64,
@@ -44,7 +45,7 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    /// Those of a rank of a stage.
+    /// Parameters on one rank of a stage.
     pub fn of(scope: &Scope) -> Self {
         let of_steps = super::states::of_steps;
         Self {
@@ -64,7 +65,8 @@ impl Moving {
         Self::with(scope.job, scope.run, (&Weights::of(scope), scope.stage.layers()), saved)
     }
 
-    /// The same, of so many blocks with these parameters, each saving that much by kind.
+    /// Gathered weights and gradients on one rank of a stage with so many blocks and these
+    /// parameters, where a block of each kind saves that much.
     pub fn with(job: &Job, run: &TrainingRun, (weights, layers): (&Weights, PerKind), saved: &[Bytes; 2]) -> Self {
         if !moves(job) {
             return Self::default();
@@ -78,7 +80,8 @@ impl Moving {
         let ends = weights.all.saturating_sub(in_blocks);
         let unit = UNIT.max((in_blocks / count.max(1)).saturating_mul(2));
         let gathered = (unit / 2).div_ceil(block.max(1)).clamp(1, count.max(1)).saturating_mul(block);
-        // A block that is through gives back what it saved; the queue and the block at hand are full, or only the block at hand.
+        // Blocks that backward has left have freed their saved tensors. Most is held with a full
+        // queue, or with the current block alone.
         let waiting = (unit / block.max(1)).saturating_add(1).clamp(1, count.max(1));
         let saved = saved.0.div_ceil(recipe.gradient.bits().div_ceil(8).max(1));
         let full = waiting.saturating_mul(block).saturating_sub((waiting - 1).saturating_mul(saved));
@@ -107,19 +110,19 @@ impl Moving {
         }
     }
 
-    /// Bytes of a moment: what its lines add up to.
+    /// Bytes of a moment: the sum of its lines.
     pub fn bytes(&self, run: &TrainingRun, at: At) -> Bytes {
         let (weights, gradients) = self.elements(at);
         Elements(weights).stored_as(run.recipe().parameter) + Elements(gradients).stored_as(run.recipe().gradient)
     }
 
-    /// Whether anything moves.
+    /// True if anything is gathered or reduced.
     pub const fn moves(&self) -> bool {
         self.gradients > 0 || self.head > 0
     }
 }
 
-/// Whether ranks share gradients.
+/// True if data-parallel ranks share gradients out, so that Megatron-FSDP moves something.
 pub(super) fn moves(job: &Job) -> bool {
     let layout = job.layout();
     layout.sharding.shards_gradients() && layout.shards().saturating_mul(layout.cp()) > 1

@@ -50,12 +50,12 @@ fn add(entry: &Entry, detail: bool, line: &mut LineItem) {
     }
 }
 
-/// What a stage's buffers follow from, beside the job.
+/// Properties of a stage that its buffers follow from, beside the job.
 #[derive(Clone, Copy)]
 pub(super) struct Stands {
-    /// Whether it holds the head.
+    /// True if the stage holds the head.
     pub head: bool,
-    /// Whether any of its blocks has experts.
+    /// True if any block of the stage has experts.
     pub experts: bool,
     /// Messages kept.
     pub messages: u64,
@@ -84,19 +84,19 @@ pub(super) struct Buffers {
     workspaces: Bytes,
 }
 
-/// What buffers hold, the same for every stage.
+/// Sizes that buffers are made of, alike for every stage.
 #[derive(Clone, Copy)]
 pub(super) struct Content {
     hidden: Bytes,
     message: Bytes,
     logits: Bytes,
     mask: Bytes,
-    /// Whether tokens are split over tensor ranks.
+    /// True if tokens are split over tensor ranks.
     split: bool,
 }
 
 impl Content {
-    /// That of a job's micro-batch.
+    /// The sizes of a job's micro-batch.
     pub fn of(job: &Job, run: &TrainingRun) -> Self {
         let (options, layout, model) = (run.megatron, job.layout(), job.model());
         let (s, b) = (run.seq_length.div_ceil(layout.cp()), job.micro_batch_size());
@@ -133,7 +133,7 @@ impl Buffers {
         }
     }
 
-    /// All that is not the framework's own, and what is.
+    /// All memory that is not the framework's own, and the framework's own.
     pub fn sums(&self) -> [Bytes; 2] {
         [self.dummies + self.gathered + self.scores + self.messages + self.deferred + self.mask, self.workspaces]
     }

@@ -1,4 +1,5 @@
-//! One rank under Megatron-LM: its states, what it keeps in flight, and the moment at which it holds most.
+//! One rank under Megatron-LM: its states, the activations it keeps in flight, and the moment at
+//! which it holds most.
 //!
 //! Main gradients, master weights and moments exist from the start to the end of training. The stage's forward and backward passes
 //! are played in their order, block by block; inside a block backward goes from operation to operation.
@@ -35,7 +36,7 @@ enum At {
     Head(usize),
     /// Backward of that operation of a block.
     Block { kind: Kind, recomputed: bool, split: bool, place: usize },
-    /// Backward is through, the optimizer steps.
+    /// Backward has ended and the optimizer steps.
     Step,
 }
 
@@ -145,7 +146,7 @@ fn total(lines: &[LineItem]) -> Bytes {
     lines.iter().map(|line| line.bytes).sum()
 }
 
-/// What one stage holds when forward has ended: states, buffers, and everything saved.
+/// Lines that one stage holds when forward has ended: states, buffers, and everything saved.
 pub(super) fn after_forward(job: &Job, run: &TrainingRun, stage: u64) -> Vec<LineItem> {
     let model = rank_model(job, run);
     let scope = Scope { job, run, model: &model, stage: schedule::stage(job, run, stage) };
@@ -189,7 +190,7 @@ impl<T: Copy + Add<Output = T> + Mul<u64, Output = T>> Sizes<T> {
         saved + brought_back
     }
 
-    /// What was saved in forward, and what recomputation brought back.
+    /// Bytes that were saved in forward, and bytes that recomputation brought back.
     fn each(&self, held: &Held) -> [T; 2] {
         let [dense, experts, dense_input, experts_input, dense_again, experts_again, embedding, head] = self.0;
         let Held { whole, inputs, again, again_inputs, embeddings, heads } = *held;
@@ -268,7 +269,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// What is alive throughout the step.
+    /// Lines that are alive throughout the step: states and buffers.
     fn resident(&self, detail: bool) -> Vec<LineItem> {
         let mut lines = self.states(detail);
         lines::buffers(self, &mut lines);
@@ -283,7 +284,7 @@ impl<'a> Scope<'a> {
         lines
     }
 
-    /// The tensors that are alive at a moment beside what is resident.
+    /// The tensors that are alive at a moment beside those that stay throughout the step.
     fn alive(&self, held: Held, at: At) -> Vec<Entry<'a>> {
         let mut found = Vec::with_capacity(64);
         all(&self.model.embedding, held.embeddings, Alive::Saved, |_| true, &mut found);
@@ -299,7 +300,8 @@ impl<'a> Scope<'a> {
         found
     }
 
-    /// What backward is in: what its remaining operations saved or brought back, and what flows back.
+    /// Tensors of the block or head that backward is in: those that its remaining operations saved
+    /// or recomputed, and the gradients that flow back.
     fn inside(&self, at: At) -> Vec<Entry<'a>> {
         let mut found = Vec::with_capacity(32);
         let (steps, place) = match at {
@@ -314,7 +316,8 @@ impl<'a> Scope<'a> {
         };
         for step in steps.iter().take(place + 1) {
             if split {
-                // What the block saved or brought back whole waits for its weights and is counted there.
+                // A block kept whole, or brought back whole, waits for its weights' gradients and
+                // is counted with the blocks in flight.
                 if !recomputed && step.module == module && module != Module::Rest {
                     push(step, 1, Role::Saved, |tensor| !survives(self.run, tensor), Alive::Recomputed, &mut found);
                 }
@@ -336,12 +339,13 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Whether a saved tensor survives forward.
+/// True if a saved tensor stays in memory after forward.
 fn survives(run: &TrainingRun, tensor: &Tensor) -> bool {
     !(run.recompute == Recompute::Selective && tensor.kept == Kept::AttentionCore)
 }
 
-/// What of it is on the device: with offloaded activations one block of each kind beside the one that backward is in.
+/// The part of `held` that is on the device: with offloaded activations one block of each kind
+/// stays beside the one that backward is in.
 fn on_device(job: &Job, held: Held) -> Held {
     if !job.layout().offload.activations {
         return held;

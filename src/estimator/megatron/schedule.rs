@@ -1,4 +1,5 @@
-//! What a pipeline stage runs, in which order, and what it holds on the way.
+//! Passes that a pipeline stage runs, their order, and the activations that are in flight on the
+//! way.
 
 use crate::config::{Job, Pipeline, PipelineSchedule, PipelineSplit, Recompute, RecomputeMethod, Slot, TrainingRun, Work};
 
@@ -49,7 +50,7 @@ pub(in crate::estimator) enum Covered {
     No,
     /// Its input is kept; the blocks after it that are covered [`With`](Self::With) it are recomputed together with it.
     First,
-    /// It is recomputed from an earlier block's input.
+    /// The block is recomputed from the input of an earlier block.
     With,
 }
 
@@ -60,7 +61,7 @@ pub(in crate::estimator) struct Place {
     pub covered: Covered,
 }
 
-/// One rank of a pipeline: what it holds of the model.
+/// One rank of a pipeline: the part of the model that it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::estimator) struct Stage {
     /// Position, from 0.
@@ -84,18 +85,18 @@ impl Stage {
         layers
     }
 
-    /// Whether it holds the embedding.
+    /// True if the stage holds the embedding.
     pub const fn embeds(&self) -> bool {
         self.embedding.is_some()
     }
 
-    /// Whether it holds the head and computes the loss.
+    /// True if the stage holds the head and computes the loss.
     pub const fn ends(&self) -> bool {
         self.head.is_some()
     }
 }
 
-/// What is in flight at a moment, whole blocks counted once for every micro-batch.
+/// Activations in flight at a moment; whole blocks are counted once for every micro-batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::estimator) struct Held {
     /// Blocks kept whole.
@@ -113,7 +114,7 @@ pub(in crate::estimator) struct Held {
 }
 
 impl Held {
-    /// Whether nothing of it is less than in another.
+    /// True if no number is smaller than in `other`.
     pub fn covers(&self, other: &Self) -> bool {
         self.numbers().into_iter().zip(other.numbers()).all(|(own, other)| own >= other)
     }
@@ -214,7 +215,7 @@ pub(in crate::estimator) struct Pass {
 /// The passes of a stage, as far as they can hold more than those before.
 pub(in crate::estimator) fn passes(pipeline: &Pipeline, index: u64) -> Vec<Pass> {
     if pipeline.schedule == PipelineSchedule::GPipe {
-        // Backward only gives back what all forward passes have kept.
+        // Backward only gives back the activations that all forward passes have kept.
         let pass = |work, times| Pass { chunk: 0, work, times };
         return vec![pass(Work::Forward, pipeline.micro_batches), pass(Work::Backward, pipeline.micro_batches)];
     }
@@ -222,7 +223,7 @@ pub(in crate::estimator) fn passes(pipeline: &Pipeline, index: u64) -> Vec<Pass>
     pipeline.settled().order(index).iter().map(pass).collect()
 }
 
-/// Plays the passes and shows what is held wherever that may be most.
+/// Plays the passes and shows the activations in flight at every moment at which they may be most.
 ///
 /// Where backward for weights is a pass of its own, all that a block saved waits for it; the head's weights do not wait.
 pub(in crate::estimator) fn play(stage: &Stage, passes: &[Pass], mut show: impl FnMut(Held, Where)) {
@@ -259,7 +260,7 @@ pub(in crate::estimator) fn play(stage: &Stage, passes: &[Pass], mut show: impl 
     }
 }
 
-/// Adds what `times` forward passes keep.
+/// Adds the activations that `times` forward passes keep.
 pub(super) fn forward(places: &[Place], (embedding, head): (bool, bool), times: u64, held: &mut Held) {
     let add = |number: &mut u64, of: bool| *number = number.saturating_add(if of { times } else { 0 });
     add(&mut held.embeddings, embedding);
@@ -273,7 +274,7 @@ pub(super) fn forward(places: &[Place], (embedding, head): (bool, bool), times: 
     }
 }
 
-/// Takes off what `times` backward passes give back.
+/// Takes off the activations that `times` backward passes give back.
 fn forget(places: &[Place], (embedding, head): (bool, bool), times: u64, held: &mut Held) {
     let take = |number: &mut u64, of: bool| *number = number.saturating_sub(if of { times } else { 0 });
     take(&mut held.embeddings, embedding);
@@ -328,7 +329,8 @@ pub(super) fn backward(places: &[Place], held: &mut Held, show: &mut impl FnMut(
     }
 }
 
-/// The same for inputs alone: nothing is given back.
+/// Backward for inputs alone, from the last block to the first. Activations stay in flight, because
+/// backward for weights still needs them.
 pub(super) fn backward_for_inputs(places: &[Place], held: &mut Held, show: &mut impl FnMut(Held, Where)) {
     let mut end = places.len();
     while end > 0 {
@@ -344,7 +346,7 @@ pub(super) fn backward_for_inputs(places: &[Place], held: &mut Held, show: &mut 
     }
 }
 
-/// Gives back what waited for the weights' gradients.
+/// Gives back the activations that waited for the weights' gradients.
 fn backward_for_weights(places: &[Place], held: &mut Held) {
     for place in places {
         let kind = place.kind;

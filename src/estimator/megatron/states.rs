@@ -18,11 +18,11 @@ pub(super) struct Held<'a> {
     pub op: &'static str,
     pub tensor: &'a Tensor,
     pub count: u64,
-    /// Whether it is an expert's, which has other copies than the rest.
+    /// True for an expert's tensor, of which there are other copies than of the rest.
     pub expert: bool,
-    /// Whether it is a block's, not the embedding's or the head's.
+    /// True for a block's tensor, as opposed to the embedding's or the head's.
     in_block: bool,
-    /// True if it learns: beside adapters the model's own parameters do not.
+    /// True if the tensor learns: beside adapters, the model's own parameters do not.
     pub learns: bool,
 }
 
@@ -140,7 +140,7 @@ impl Line {
         Self { kind: MemoryKind::OptimizerState, label: state.label, dtype, note: state.note, source: sources::MEGATRON_CORE }
     }
 
-    /// Whether ranks share it out.
+    /// True if data-parallel ranks share the tensors of this kind out.
     const fn is_shared(&self, sharding: DataSharding) -> bool {
         match self.kind {
             MemoryKind::Parameter => sharding.shards_parameters(),

@@ -106,7 +106,7 @@ pub(super) struct Weight {
 }
 
 impl Weight {
-    /// That of both ends and of a block of each kind.
+    /// The weight of both ends and of one block of each kind.
     pub fn of(embedding: &Piece, blocks: [&Piece; 2], head: &Piece) -> Self {
         let [[dense, experts], [dense_input, experts_input], [dense_others, experts_others]] =
             [|step: &Weighed| step.kept, |step: &Weighed| step.input, |step: &Weighed| step.others]
@@ -117,7 +117,7 @@ impl Weight {
         Self { sizes: Sizes(each), scores: dense.scores, head: head.moments(), blocks: blocks.map(Piece::moments) }
     }
 
-    /// That of a rank's model.
+    /// The weight of a rank's model.
     pub fn of_model(model: &RankModel, run: &TrainingRun) -> Self {
         let [embedding, dense, experts, head] =
             [&model.embedding, &model.dense, &model.experts, &model.head].map(|steps| Piece::of(steps, run));

@@ -6,16 +6,16 @@ use crate::ops::work::Collective;
 use crate::sharding::{Gathering, Messages, Reduction};
 use crate::units::to_f64;
 
-/// What one pipeline stage runs for every micro-batch.
+/// Work of one pipeline stage for every micro-batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
     /// Layers with a dense feed-forward part, and how many of them are recomputed.
     pub dense: [f64; 2],
     /// Layers with experts, and how many of them are recomputed.
     pub experts: [f64; 2],
-    /// Whether it holds the embedding.
+    /// True if the stage holds the embedding.
     pub embedding: bool,
-    /// Whether it holds the head.
+    /// True if the stage holds the head.
     pub head: bool,
     /// How many stages are like this one.
     pub stages: f64,
@@ -31,8 +31,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// What [`Pipeline::bubble`] says, with forward, backward for inputs and backward for weights of one length: their matrix products
-    /// are as large.
+    /// The waiting time of [`Pipeline::bubble`], where forward, backward for inputs and backward
+    /// for weights take equally long, because their matrix products are equally large.
     pub fn of(pipeline: &Pipeline) -> Self {
         let alike = PassTimes::new(1.0, 1.0, 1.0);
         let chunks = to_f64(pipeline.chunks);
@@ -65,11 +65,11 @@ pub struct Spread {
     pub expert_copies: f64,
     /// Distance of ranks that hold the same experts.
     pub expert_stride: f64,
-    /// What these share out.
+    /// How data-parallel ranks share the model states out.
     pub sharding: DataSharding,
-    /// Under FSDP, whether weights are gathered again for backward.
+    /// True if FSDP gathers weights again for backward.
     pub reshard: bool,
-    /// Whether gradients are reduced with the last micro-batch alone.
+    /// True if gradients are reduced with the last micro-batch alone.
     pub reduce_once: bool,
 }
 
@@ -119,7 +119,8 @@ impl Term {
         Self::Optimizer,
     ];
 
-    /// Whether the accelerator computes or streams memory meanwhile, rather than waits for others.
+    /// True if the accelerator computes or streams memory during the term; false if it waits for
+    /// other ranks.
     pub const fn computes(self) -> bool {
         matches!(self, Self::Products | Self::Attention | Self::Streams | Self::Recompute | Self::Optimizer)
     }
@@ -231,7 +232,7 @@ impl StepTime {
         (step, (busy.forward + busy.backward) * spread.micro_batches, load)
     }
 
-    /// Adds what data-parallel ranks exchange.
+    /// Adds the messages between data-parallel ranks.
     fn share(&mut self, (times, fixed): (&Briefs, &Fixed), spread: &Spread, stage: &Stage) {
         let (links, costs) = (&fixed.machine.links, &fixed.costs);
         // Fully sharded weights travel block by block.

@@ -28,7 +28,7 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// All of it.
+    /// Seconds of all parts together.
     pub const fn total(&self) -> f64 {
         self.products + self.attention + self.streams + self.tensor + self.context + self.experts
     }
@@ -104,7 +104,7 @@ pub struct BlockTimes {
     pub embedding: BlockTime,
     /// Final norm, head and loss.
     pub head: BlockTime,
-    /// What one stage hands to the next, bytes of one rank.
+    /// Bytes that one rank of a stage sends to the next stage.
     pub message: f64,
     /// The token embedding's parameters where the head shares it, otherwise 0.
     pub tied: f64,
@@ -140,7 +140,7 @@ impl BlockTimes {
     }
 }
 
-/// What no layout changes.
+/// Costs and machine of a job: no layout changes them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Fixed {
     pub costs: Costs,
@@ -154,21 +154,25 @@ pub(super) struct Costs {
     pub gradient: f64,
     /// A weight as it is gathered.
     pub weight: f64,
-    /// What the optimizer reads and writes for a parameter it updates.
+    /// Bytes that the optimizer reads and writes for a parameter that it updates.
     pub update: f64,
     /// Seconds of the products by which the optimizer makes the update of a parameter.
     pub products: f64,
-    /// What every rank reads and writes for each of its parameters, updated here or not: gradients cleared, their norm.
+    /// Bytes that every rank reads and writes for each of its parameters, updated here or not, to
+    /// clear gradients and to take their norm.
     pub kept: f64,
-    /// What PyTorch's FSDP copies for a parameter in a micro-batch: gathered weights out of their buffer twice, gradients into theirs,
-    /// cast and divided by the number of ranks.
+    /// Bytes that PyTorch's FSDP copies for a parameter in a micro-batch: gathered weights go out
+    /// of their buffer twice, gradients into theirs, with a cast and a division by the number of
+    /// ranks.
     pub shards: f64,
-    /// What adding a micro-batch's gradient to the main gradient moves, where no product does it.
+    /// Bytes moved to add a micro-batch's gradient to the main gradient, where no matrix product
+    /// adds it as it is made.
     pub accumulate: f64,
     pub overlap: Overlap,
 }
 
-/// What of a training job decides the times of single layers: jobs with equal keys share their [`BlockTimes`].
+/// The properties of a training job that decide the times of single layers: jobs with equal keys
+/// share their [`BlockTimes`].
 ///
 /// The data degree, the pipeline degree, virtual stages, sharding and the number of micro-batches are not part of it, nor is
 /// recomputation, all ways of which come from one list.
@@ -214,7 +218,7 @@ pub(super) struct Parts {
     pub experts: Vec<Timed>,
 }
 
-/// What times the parts of a rank's list.
+/// Finds the times of the parts of a rank's operation list.
 pub(in crate::estimator) struct Clock {
     run: TrainingRun,
     /// The layers that a rank's list carries out; none where modules are played.
@@ -223,7 +227,7 @@ pub(in crate::estimator) struct Clock {
 }
 
 impl Clock {
-    /// That of a job; `None` as in [`block_times`].
+    /// The clock of a job; `None` as in [`block_times`].
     pub fn of(job: &Job) -> Option<Self> {
         let run = as_run(job.training()?);
         let machine = Machine::of(job, &run)?;
@@ -278,8 +282,8 @@ impl Clock {
         }
     }
 
-    /// What one stage hands to the next, bytes of one rank: Megatron-LM hands on each tensor rank's part and gathers it on the other
-    /// side.
+    /// Bytes that one rank of a stage sends to the next stage. Megatron-LM sends each tensor rank's
+    /// part and gathers the parts on the other side.
     pub fn message(&self, job: &Job) -> f64 {
         let layout = job.layout();
         let tokens = to_f64(self.run.seq_length.div_ceil(layout.cp()).saturating_mul(job.micro_batch_size()));
@@ -353,7 +357,8 @@ fn learning_share(job: &Job) -> f64 {
 }
 
 impl Costs {
-    /// What is moved for parameters that learn, spread over all of them.
+    /// Spreads the bytes moved for parameters that learn over all parameters; `share` is the share
+    /// that learns.
     fn of_learning(self, share: f64) -> Self {
         let [gradient, update, products, kept, accumulate] =
             [self.gradient, self.update, self.products, self.kept, self.accumulate].map(|each| each * share);

@@ -1,4 +1,4 @@
-//! What a whole training costs: days, accelerator-hours, money, energy and emissions.
+//! Costs of a whole training: days, accelerator-hours, money, energy and emissions.
 
 use super::Step;
 use crate::config::Job;

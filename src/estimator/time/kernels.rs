@@ -14,7 +14,8 @@ use crate::units::to_f64;
 pub(in crate::estimator) struct Timed {
     pub forward: Phase,
     pub backward: Phase,
-    /// Whether selective recomputation runs its forward again; full recomputation always does.
+    /// True if selective recomputation runs the operation's forward again; full recomputation
+    /// always does.
     pub selective: bool,
     /// Parameters of one rank: those that are no expert's, and those of its experts.
     pub parameters: [f64; 2],
@@ -22,7 +23,7 @@ pub(in crate::estimator) struct Timed {
     pub first: f64,
 }
 
-/// Ranks that share a layer, and what they run on.
+/// Ranks that share a layer, and the machine they run on.
 pub(super) struct Ranks<'a> {
     pub machine: &'a Machine,
     pub run: &'a TrainingRun,

@@ -41,7 +41,8 @@ const FULL_TILES: f64 = 20.0;
 /// Head width that costs as much beside the products as softmax does (Shah et al. 2024, figure 5: heads of 64 run at 0.89 of the rate of
 /// 128 in FlashAttention 2, at 0.77 in FlashAttention 3).
 const SOFTMAX_WIDTH: f64 = 32.0;
-/// What an all-to-all reaches of what rings reach (SimuMax's table of collectives on B200: 0.60 against 0.67).
+/// Share of a ring's bandwidth that an all-to-all reaches (SimuMax's table of collectives on B200:
+/// 0.60 against 0.67).
 const ALL_TO_ALL: f64 = 0.9;
 /// Share of the network's bandwidth that large messages reach: 46 to 48 of 50 GB/s per NDR adapter, 24 of 25 per HDR adapter (NCCL's
 /// maintainers, github.com/NVIDIA/nccl-tests/issues/290 and github.com/NVIDIA/nccl/issues/412).
@@ -51,7 +52,7 @@ const NETWORK_SHARE: f64 = 0.94;
 const COLLECTIVE_SECONDS: f64 = 14e-6;
 const HOP_SECONDS: f64 = 1.9e-6;
 const NETWORK_HOP_SECONDS: f64 = 4.0e-6;
-/// The same for each step of a tree.
+/// Latency of each step of a tree inside a domain and between nodes, from the same file.
 const TREE_HOP_SECONDS: f64 = 1.25e-6;
 const NETWORK_TREE_HOP_SECONDS: f64 = 8.5e-6;
 
@@ -86,8 +87,8 @@ pub(super) struct Links {
 }
 
 impl Machine {
-    /// What large products in that format keep up, FLOP/s, and what streaming kernels read and write, bytes per second; `None` where peak
-    /// or bandwidth are unknown.
+    /// Rate that large products in that format keep up, FLOP/s, and rate at which streaming kernels
+    /// read and write, bytes per second; `None` where peak or bandwidth are unknown.
     pub fn rates(cluster: &Cluster, dtype: DType) -> Option<(f64, f64)> {
         let peak = cluster.accelerator.peak.of(dtype)?;
         let measured = if dtype == DType::Fp32 { None } else { cluster.speed.matmul_16bit };
@@ -180,7 +181,8 @@ impl Machine {
         to_f64(bytes) / self.memory + to_f64(kernels) * KERNEL_SECONDS
     }
 
-    /// What a message that runs beside computation still costs, as a share of its time: multiprocessors it takes away.
+    /// Share of a message's time that it still costs when it runs beside computation: it takes
+    /// multiprocessors away.
     pub const fn beside(&self) -> f64 {
         CHANNELS / to_f64(self.multiprocessors)
     }
@@ -192,7 +194,7 @@ impl Machine {
 }
 
 impl Links {
-    /// Those of a cluster.
+    /// The links of a cluster.
     pub fn of(cluster: &Cluster) -> Self {
         let speed = cluster.speed;
         let network = speed.network_bandwidth * NETWORK_SHARE;

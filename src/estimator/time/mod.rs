@@ -37,7 +37,7 @@ use crate::units::{Flops, Seconds, to_f64};
 /// One line of a step's time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeLine {
-    /// What takes the time.
+    /// The work that takes the time.
     pub term: Term,
     /// Name shown to people.
     pub label: &'static str,
@@ -56,15 +56,16 @@ pub struct TimeLine {
 pub struct Step {
     /// Terms that take time, in the order of [`Term`].
     pub lines: Vec<TimeLine>,
-    /// All of it.
+    /// Seconds of the whole step.
     pub seconds: Seconds,
-    /// Model FLOPs of the step over what all accelerators could do in that time at their 16-bit peak.
+    /// Model FLOPs of the step, as a share of the FLOPs that all accelerators could do in that time
+    /// at their 16-bit peak.
     pub mfu: f64,
-    /// The same with recomputed FLOPs counted.
+    /// Hardware FLOPs utilization: `mfu` with recomputed FLOPs counted.
     pub hfu: f64,
     /// Tokens per second, all accelerators together.
     pub tokens_per_second: f64,
-    /// Those of them that are no padding.
+    /// Tokens per second that are no padding, all accelerators together.
     pub useful_tokens_per_second: f64,
     /// Model FLOPs per second of one accelerator.
     pub flops_per_second: f64,
@@ -78,7 +79,7 @@ pub fn step(job: &Job) -> Option<Step> {
     step_with(job, &super::compute::compute(job, &list)?)
 }
 
-/// The same, of a job whose compute is known.
+/// The step of a training job whose compute is known; `None` as in [`step`].
 fn step_with(job: &Job, compute: &Compute) -> Option<Step> {
     let run = job.training()?;
     let times = block_times(job)?;
@@ -111,7 +112,8 @@ pub fn spread(job: &Job) -> Option<Spread> {
     Some(spread_with(job, stage_loads(job)?))
 }
 
-/// What each sort of stage runs for a micro-batch; `None` when serving.
+/// Work of the first stage, of each stage between, and of the last for a micro-batch; `None` when
+/// serving.
 fn stage_loads(job: &Job) -> Option<[Load; 3]> {
     let run = job.training()?;
     let layout = job.layout();
@@ -184,7 +186,8 @@ fn load(stage: &schedule::Stage) -> Load {
     load
 }
 
-/// What a term is called, how it is found and how sure that is: on an accelerator on which nothing was measured, rates are assumed.
+/// A term's line: its name, how it is found and how sure that is. Rates are assumed on an
+/// accelerator on which nothing was measured.
 fn line((term, seconds): (Term, f64), measured: bool, run: &TrainingRun) -> TimeLine {
     use Certainty::{Assumed, Modelled};
     let (label, formula, certainty, source) = match term {

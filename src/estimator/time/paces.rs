@@ -11,7 +11,7 @@ use crate::estimator::megatron::of_pipeline;
 use crate::ops::megatron::{Part, PartKey};
 use crate::units::to_f64;
 
-/// What was worked out so far, of one job's layouts.
+/// Times of one job's layouts that were worked out so far.
 #[derive(Default)]
 pub(in crate::estimator) struct Paces {
     /// By whether gradients are reduced in fp32.
@@ -26,16 +26,19 @@ pub(in crate::estimator) struct Paces {
     loads: Memo<(ParallelLayout, Recompute), Option<[Load; 3]>>,
 }
 
-/// What does not depend on how experts are spread, under every way to recompute: times without those of a layer with experts.
+/// Times that do not depend on how experts are spread, under every way to recompute: those of a
+/// layer with experts are left out.
 struct Common {
     each: [Briefs; 3],
-    /// Whether a layer with experts is among them: its modules were played with the others.
+    /// True if the times of a layer with experts are included: its modules were played with the
+    /// others.
     is_whole: bool,
 }
 
 const RECOMPUTATIONS: [Recompute; 3] = [Recompute::None, Recompute::Selective, Recompute::Full];
 
-/// What rounding may take off a sum of some hundred floating-point numbers, and far more.
+/// Bound on what rounding may take off a sum of some hundred floating-point numbers, as a share;
+/// far more than it really takes.
 const ROUNDING: f64 = 1e-9;
 
 impl Paces {
@@ -48,7 +51,7 @@ impl Paces {
         Some(StepTime::seconds_of(of(briefs, job)?, &clock.fixed, &spread_with(job, loads)))
     }
 
-    /// No more seconds than the job as it stands takes, whatever is shared out; 0 where nothing is known.
+    /// Lower bound on the job's seconds, for every sharding; 0 where no bound is known.
     ///
     /// Work on k·b sequences takes no longer than k times that on b of them: tiles, waves and sizes round up, fixed latencies come once
     /// instead of k times, and what can hide messages grows as they do. So the times of a multiple of the micro-batch, for each
@@ -57,7 +60,8 @@ impl Paces {
         self.bound(job).map_or(0.0, |seconds| seconds * (1.0 - ROUNDING))
     }
 
-    /// The same with any micro-batch into which a rank's sequences of a step divide: what they take all at once, and no waiting.
+    /// Lower bound on [`Self::seconds`] for every micro-batch into which a rank's sequences of a
+    /// step divide: the time of all these sequences at once, without waiting.
     pub fn at_least_with_any(&mut self, job: &Job) -> f64 {
         let bound = |paces: &mut Self| {
             let loads = paces.loads(job)?;
@@ -167,7 +171,7 @@ impl Common {
     }
 }
 
-/// Those of the job's recomputation.
+/// The times under the job's own recomputation.
 fn of<'a>(briefs: &'a [Briefs; 3], job: &Job) -> Option<&'a Briefs> {
     let recompute = job.training()?.recompute;
     briefs.iter().zip(RECOMPUTATIONS).find(|(_, known)| *known == recompute).map(|(briefs, _)| briefs)

@@ -1,4 +1,4 @@
-//! A job's time, whatever the job, or what keeps it from being known.
+//! A job's time, for every kind of job, or the reason why it cannot be told.
 
 use super::{Cost, ServingTime, Step, cost, serving, step_with};
 use crate::config::{Job, Run};

@@ -11,7 +11,7 @@ use crate::units::{DType, to_f64};
 pub(super) struct Updating {
     /// Bytes of states, each read and written.
     pub states: f64,
-    /// Bytes that are read and written beside them.
+    /// Bytes that are read and written beside these.
     pub bytes: f64,
     /// Seconds of products: bf16 at the accelerator's rate for matrix products.
     pub products: f64,

@@ -32,7 +32,8 @@ pub struct AskedTensor {
 pub struct AskedMoment {
     /// When it is, such as `when the loss is computed`.
     pub name: &'static str,
-    /// Whether it is in the very first step, in which the optimizer's states are not there yet.
+    /// True if the moment is in the very first step, in which the optimizer's states do not exist
+    /// yet.
     pub in_first_step: bool,
     /// The fewest and the most bytes of tensors that are alive just before it is asked for; `None` where other models share the
     /// memory, whose own order is not known.
@@ -40,7 +41,7 @@ pub struct AskedMoment {
 }
 
 impl AskedTensor {
-    /// Whether another one looks the same: only the moments may differ.
+    /// True if the other tensor looks alike: only the moments may differ.
     fn is_like(&self, other: &Self) -> bool {
         self.bytes == other.bytes
             && self.dtype == other.dtype
@@ -161,7 +162,8 @@ fn place(id: u32) -> Option<usize> {
     usize::try_from(id).ok()
 }
 
-/// Whether a storage of the tape is one tensor: some stand for all parameters together.
+/// True if a storage of the tape is one tensor. Some storages stand for the tensors of all
+/// parameters together.
 fn is_one_piece(played: &Played<'_>, at: usize) -> bool {
     let share = played.shares.iter().find(|(id, _)| place(*id) == Some(at)).map(|(_, share)| share);
     let name = played.tape.state().storages.get(at).map(|storage| storage.name);
@@ -172,7 +174,7 @@ fn is_one_piece(played: &Played<'_>, at: usize) -> bool {
     }
 }
 
-/// Whether ranks deal optimizer states out as one flat vector.
+/// True if ranks deal optimizer states out as one flat vector.
 fn is_flat(plan: &Plan<'_>) -> bool {
     plan.sharding.shards_optimizer() && plan.shards().is_none() && plan.ranks > 1
 }

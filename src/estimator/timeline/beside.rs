@@ -6,9 +6,10 @@ use crate::ops::tape::{Entry, Kind, Segment, State, Storage, Totals, When};
 /// A storage, and how many blocks that were not played have its like.
 pub(super) type Like = (u32, u64);
 
-/// Memory that blocks which were not played hold beside those that were. It follows from what happens, not from sizes.
+/// Memory that blocks which were not played hold beside those that were. It follows from the order
+/// of events, not from sizes.
 pub(super) struct Beside {
-    /// Storages that stand from the start: parameters, states and gradients.
+    /// Storages that exist from the start: parameters, states and gradients.
     pub standing: Vec<Like>,
     /// Storages that they made and each stretch of the step frees far from them: cast weights that autocast kept for the whole forward.
     ///

@@ -1,4 +1,4 @@
-//! What a model's tensors go through on the GPU before the first step, where every tensor is played.
+//! Allocations of a model's tensors on the GPU before the first step, where every tensor is played.
 
 use super::groups::{REDUCTION_BUCKET, part};
 use super::optimizer::sub_groups;
@@ -10,7 +10,7 @@ use crate::units::DType;
 /// A model that is ready for its first step.
 #[derive(Debug, Default)]
 pub(super) struct TakenOver<'t> {
-    /// They stay.
+    /// Held so that the memory of these tensors stays taken.
     _held: Vec<Var<'t>>,
     /// Where in the log the cache was emptied; 0 if it was not.
     pub emptied: usize,
@@ -28,7 +28,8 @@ pub(super) fn taken_over<'t>(tape: &'t Tape, plan: &Plan<'_>) -> TakenOver<'t> {
     TakenOver::default()
 }
 
-/// A head that shares the embedding is made all the same, and let go (`tie_weights` of transformers), where the model is made on the GPU.
+/// Where the model is made on the GPU, a head that shares the embedding is made all the same, and
+/// then freed (`tie_weights` of transformers).
 fn head_before_it_is_tied(tape: &Tape, plan: &Plan<'_>) {
     let model = plan.with.model;
     if !plan.library.made_on_gpu || !model.tie_word_embeddings {
@@ -41,8 +42,9 @@ fn head_before_it_is_tied(tape: &Tape, plan: &Plan<'_>) {
 
 /// DeepSpeed's stages 1 and 2 (`DeepSpeedZeroOptimizer` in `deepspeed/runtime/zero/stage_1_and_2.py`).
 ///
-/// They empty the cache and copy all parameters that learn into one vector, whose views they become. A rank clones its part and casts the
-/// clone to the format of master weights. A gradient of that size is made and let go (`initialize_optimizer_states`).
+/// The optimizer empties the cache and copies all parameters that learn into one vector, whose
+/// views they become. A rank clones its part and casts the clone to the format of master weights. A
+/// gradient of that size is made and freed (`initialize_optimizer_states`).
 fn into_one_vector<'t>(tape: &'t Tape, plan: &Plan<'_>) -> TakenOver<'t> {
     tape.at("Weights", sources::DEEPSPEED);
     let lump = |name, kind, elements, dtype| tape.lump(name, (kind, elements, dtype));

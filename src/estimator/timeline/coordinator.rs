@@ -29,9 +29,9 @@ struct Module {
 /// How a weight is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Presence {
-    /// It is being gathered; the message of that number.
+    /// The message of that number is gathering the weight.
     Coming(usize),
-    /// It is there, in that tensor; the message that brought it, until it was waited for.
+    /// The weight is in that tensor; `message` brought it, and is `None` once it was waited for.
     There { tensor: u32, message: Option<usize> },
 }
 
@@ -41,7 +41,7 @@ struct Message {
     /// Where they lie side by side; of one weight its own tensor.
     tensor: u32,
     weights: Vec<Param>,
-    /// Whether they were copied out.
+    /// True once the weights were copied out of the message's tensor.
     is_out: bool,
     /// Weights that nobody has waited for yet.
     waiting: usize,
@@ -165,7 +165,8 @@ impl Coordinator {
     }
 }
 
-/// Where in the log a module that began there has its output, and has let go of what its kernels needed.
+/// The place in the log at which a module that began there has its output, and has freed the
+/// tensors that its kernels needed.
 fn end_of_output(state: &State, from: usize, end: usize) -> usize {
     let is_scratch = |entry: &Entry| {
         let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;
@@ -212,7 +213,7 @@ impl Playing<'_> {
         }
     }
 
-    /// Gathers what follows, as far as there is room.
+    /// Gathers the next weights, as far as there is room.
     fn gather_ahead(&mut self, at: usize) {
         let options = self.coordinator.options;
         let most = options.max_live_parameters.saturating_sub(self.live).min(options.prefetch_bucket_size);
@@ -277,7 +278,7 @@ impl Playing<'_> {
         }
     }
 
-    /// A module is through (`release_sub_module`); `step` modules have come.
+    /// A module has ended (`release_sub_module`); `step` modules have run so far.
     fn release(&mut self, step: usize, module: &Module, knows: bool) {
         let mut through = module.weights.clone();
         if knows {

@@ -1,18 +1,19 @@
-//! What the figures of a played step rest on: rows that PyTorch's memory tracker measured, or rules alone.
+//! How well the figures of a played step are founded: on rows that PyTorch's memory tracker
+//! measured, or on rules alone.
 
 use super::plan::{Movement, Plan};
 use crate::config::{Objective, Recompute};
 use crate::estimator::ledger::Certainty;
 use crate::stacks::TensorParallelism;
 
-/// What stands behind the tensors of blocks and ends of a model.
+/// How well the tensors of a model's blocks and ends are founded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ground {
     /// Measured rows of this stack and family are met to the byte.
     Measured,
-    /// The same rules meet measured rows, but none of this family with this stack.
+    /// These rules are confirmed by measured rows, but by none of this family with this stack.
     Kernels,
-    /// The same rules meet measured rows, but none with this layout or recomputation.
+    /// These rules are confirmed by measured rows, but by none with this layout or recomputation.
     Layout,
     /// The family's modules are not known.
     Assembled,
@@ -53,7 +54,7 @@ impl Ground {
         }
     }
 
-    /// What is said about saved activations.
+    /// The note about saved activations.
     pub const fn activations(self) -> &'static str {
         match self {
             Self::Measured => {

@@ -31,7 +31,7 @@ use crate::sources::{self, Source};
 use crate::stacks::GroupsOfEnds;
 use crate::units::DType;
 
-/// Label of what gradients need on their way between ranks.
+/// Label of the buffers that gradients need on their way between ranks.
 pub const GRADIENT_REDUCTION: &str = "Gradient reduction";
 
 /// The stream on which shares are copied together and gathered (`_fsdp_param_group.py`, `all_gather_copy_in_stream`).
@@ -45,7 +45,7 @@ pub(super) const GRADIENT_BUCKETS: &str = "Gradient buckets";
 /// Label of the buffer in which `DeepSpeed` reduces gradients.
 pub const REDUCTION_BUCKET: &str = "Reduction bucket";
 
-/// What is gathered or on its way.
+/// Buffers of weights and gradients that are gathered or on their way.
 #[derive(Debug, Default)]
 struct Alive<'t> {
     /// Gathered weights by tag; the root's under 0.
@@ -78,35 +78,35 @@ pub(super) struct Groups<'t> {
     buckets: (Buckets, u64, DType),
     /// Buffers of that size that a bucket consists of.
     buffers: u64,
-    /// Whether gradients lie in buckets that stand.
+    /// True if gradients are views of buckets that stay allocated.
     views: bool,
     head: u16,
     /// Blocks of a vision tower that images run through.
     blocks_of_tower: u16,
-    /// Whether the head is in another group than the embedding.
+    /// True if the head is in another group than the embedding.
     apart: bool,
-    /// Whether all layers are one group.
+    /// True if all layers are one group.
     is_one: bool,
     /// The block that stays gathered from forward to backward.
     kept_block: Option<u16>,
-    /// Whether backward gathers the next group ahead.
+    /// True if backward gathers the next group ahead.
     ahead: bool,
-    /// The source of what moves.
+    /// The source of the rule by which weights and gradients move.
     source: Source,
-    /// Format of what a rank keeps of weights.
+    /// Format of the weights that a rank keeps.
     kept: DType,
     compute: DType,
     reduce: DType,
     gradient: DType,
-    /// Whether shares of gradients go to the host as they are reduced.
+    /// True if shares of gradients go to the host as they are reduced.
     away: bool,
-    /// Whether the micro-batch at hand reduces gradients, or adds them up.
+    /// True if the current micro-batch reduces gradients; false if it only adds them up.
     reduces: Cell<bool>,
-    /// Whether the gradients of the head's group have been reduced with the loss.
+    /// True if the gradients of the head's group have been reduced with the loss.
     head_is_reduced: Cell<bool>,
-    /// Whether the bucket of gradients stays behind a micro-batch.
+    /// True if the bucket of gradients stays allocated after a micro-batch.
     keeps_bucket: Cell<bool>,
-    /// Whether a coordinator gathers weights beside the tape.
+    /// True if a coordinator gathers weights beside the tape.
     coordinated: bool,
     /// ZeRO's bucket of gradients, where every tensor is played.
     pub bucket: Option<Bucket<'t>>,
@@ -259,7 +259,8 @@ impl<'t> Groups<'t> {
         if self.apart { self.head } else { 0 }
     }
 
-    /// Whether weights are gathered ahead of their use, and gradients joined before they are reduced.
+    /// The memory that a group's weights are gathered into; `None` where no weights are gathered,
+    /// and where a coordinator gathers them beside the tape.
     const fn into(&self) -> Option<GatheredInto> {
         match self.movement {
             _ if self.coordinated => None,
@@ -324,7 +325,7 @@ impl<'t> Groups<'t> {
         drop(before);
     }
 
-    /// Forward comes to a group; the root's tag is 0.
+    /// Forward enters a group; the root's tag is 0.
     pub fn before_forward(&self, layer: u16) {
         let tag = self.tag(layer);
         if self.into().is_some() && !self.holds(tag) {
@@ -340,7 +341,7 @@ impl<'t> Groups<'t> {
         if self.into() == Some(GatheredInto::BufferAndTensors) { input.view(form) } else { input }
     }
 
-    /// Forward is through with a group.
+    /// Forward leaves a group.
     pub fn after_forward(&self, tag: u16) {
         if self.is_one && tag != 0 {
             return;
@@ -357,7 +358,8 @@ impl<'t> Groups<'t> {
         }
     }
 
-    /// Backward comes to a layer: its weights are gathered if they are not there, and those of the next one ahead.
+    /// Backward enters a layer: its weights are gathered if they are not there, and those of the
+    /// next layer ahead.
     pub fn enters(&self, layer: u16) {
         // The embedding needs no weights of its group in backward, but where it has one of its own that is gathered all the same.
         let is_end = layer == 0 && !self.apart;
@@ -394,7 +396,8 @@ impl<'t> Groups<'t> {
         }
     }
 
-    /// Backward is through with a layer: its weights are let go and its gradients reduced. The root comes last.
+    /// Backward leaves a layer: its weights are freed and its gradients reduced. The root comes
+    /// last.
     pub fn leaves(&self, layer: u16, last: bool) {
         if let Some(bucket) = &self.bucket {
             if last {
@@ -420,7 +423,7 @@ impl<'t> Groups<'t> {
         self.keeps_bucket.set(!self.shares_gradients());
     }
 
-    /// All micro-batches of a step are through.
+    /// All micro-batches of a step have ended.
     pub fn end_micro_batches(&self) {
         self.let_go_of_bucket();
     }

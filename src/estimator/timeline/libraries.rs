@@ -1,4 +1,4 @@
-//! What a plan knows of the library that shares the training out.
+//! Facts of a plan that depend on the library that shares the training out.
 
 use super::plan::{Movement, Plan};
 use crate::config::{DataSharding, Job, PrecisionRecipe, TrainingRun};
@@ -17,7 +17,8 @@ pub(super) fn buckets(job: &Job, run: &TrainingRun, sharding: DataSharding, reci
     (buckets, run.reduce_bucket_size, reduced)
 }
 
-/// Whether gradients of a step's micro-batches add up unreduced, where the layout asks for it.
+/// True if gradients of a step's micro-batches add up unreduced: the layout asks for it, and the
+/// library is able to.
 pub(super) fn reduces_once(job: &Job, sharding: DataSharding, buckets: Buckets) -> bool {
     let knows = match &sharding.gathers {
         Some(gathers) => gathers.into != GatheredInto::Tensors,
@@ -26,25 +27,26 @@ pub(super) fn reduces_once(job: &Job, sharding: DataSharding, buckets: Buckets) 
     job.layout().reduce_once && job.gradient_accumulation_steps() > 1 && knows
 }
 
-/// Whether the whole model is one flat parameter of FSDP1 (no `auto_wrap_policy`).
+/// True if the whole model is one flat parameter of FSDP1 (no `auto_wrap_policy`).
 pub(super) fn is_one_group(run: &TrainingRun, sharding: DataSharding, movement: Movement) -> bool {
     let is_flat = matches!(movement, Movement::Weights { into: GatheredInto::FlatTensor, .. });
     is_flat && sharding.pieces == Pieces::OfOneVectorPerGroup && !run.library.wraps_blocks
 }
 
 impl Plan<'_> {
-    /// Whether the library copies the model into one long vector before the first step.
+    /// True if the library copies the model into one long vector before the first step.
     pub fn builds_vector(&self) -> bool {
         self.buckets.0 != Buckets::None && self.sharding.building == Building::IntoOneVector
     }
 
-    /// Whether every tensor of a training under stage 3 is played, with the coordinator that gathers its weights. Where weights are frozen,
-    /// it is not known when backward needs them.
+    /// True if every tensor of a training under stage 3 is played, with the coordinator that
+    /// gathers its weights. False where weights are frozen, because it is not known when backward
+    /// needs those.
     pub fn is_coordinated(&self) -> bool {
         self.singly && self.buckets.0 == Buckets::Lasting && self.is_in_tensors() && !self.with.tuning.freezes_model()
     }
 
-    /// Whether a parameter of so many elements stays gathered for good.
+    /// True if a parameter of so many elements stays gathered for good.
     pub const fn keeps_gathered(&self, elements: u64) -> bool {
         self.is_in_tensors() && elements <= self.library.persistence_threshold
     }
@@ -53,7 +55,7 @@ impl Plan<'_> {
         matches!(self.movement, Movement::Weights { into: GatheredInto::Tensors, .. })
     }
 
-    /// Whether gradients lie in the buckets in which they are reduced.
+    /// True if gradients are views of the buckets in which they are reduced.
     pub fn has_views(&self) -> bool {
         self.buckets.0 == Buckets::EveryGradient && self.library.gradient_as_bucket_view
     }

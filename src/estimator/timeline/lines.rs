@@ -14,7 +14,7 @@ use crate::sharding::Buckets;
 use crate::sources::{self, Source};
 use crate::units::{Bytes, DType};
 
-/// What a line is called, said about, and rests on.
+/// Label, note, source and certainty of a line.
 #[derive(Clone, Copy)]
 struct About {
     label: &'static str,
@@ -93,8 +93,9 @@ fn alive_at(played: &Played<'_>, mark: &Mark) -> Vec<AliveStorage> {
         plan.away.activations && kind == Kind::Activation && kept && of_block
     };
     for (id, ((storage, kind), kept)) in state.storages.iter().zip(kinds).zip(retained.iter().copied()).enumerate() {
-        // What a block left to the one behind it goes when backward is in that one; its like between other blocks are still there.
-        // A tower beside the blocks has none behind it.
+        // While backward is in the next block, the storage that a block left to that one is freed
+        // already; the storages between other blocks are still there. A tower beside the blocks has
+        // no next block.
         let behind = storage.layer.checked_add(1);
         let left = mark.segment.when == When::Backward && behind == Some(here);
         let (kind, gone) = match (kind, kept) {
@@ -104,7 +105,7 @@ fn alive_at(played: &Played<'_>, mark: &Mark) -> Vec<AliveStorage> {
         };
         let stays = kept.is_some() || lasting.get(id).copied().unwrap_or(false);
         let count = count(played, mark, storage, (id, kind, stays)).saturating_sub(gone);
-        // The block at hand stays on the device, and the one before it is on its way.
+        // The current block stays on the device, and the one before it is on its way.
         let most = match storage.layer {
             _ if id < played.before || !offloaded(storage, kind, kept.is_some()) => u64::MAX,
             layer if layer == here => u64::MAX,
@@ -148,14 +149,15 @@ fn follow(state: &State, entries: Range<usize>, kinds: &mut [Option<Kind>]) {
     }
 }
 
-/// Whether each storage is still there when forward is through with the block behind its own, for a moment of forward: it is not on its
-/// way from one block to the next but stays, as autocast's copies of weights do until forward ends.
+/// True for each storage that is still there when forward has left the block behind its own, where
+/// the mark is in forward. Such a storage is not on its way from one block to the next but stays,
+/// as autocast's copies of weights do until forward ends.
 fn lasting(state: &State, mark: &Mark) -> Vec<bool> {
     if mark.segment.when != When::Forward {
         return Vec::new();
     }
     let mut lasting = vec![false; state.storages.len()];
-    // Where forward is through with each block.
+    // The place in the log at which forward has left each block.
     let ends = |layer: u16| {
         let at = state.segments.iter().position(|segment| segment.when == When::Forward && segment.layer == layer)?;
         state.segments.get(at + 1).map(|next| next.begins)
@@ -196,7 +198,7 @@ fn count(played: &Played<'_>, mark: &Mark, storage: &Storage, (id, kind, stays):
         // The block before stands for those that are whole: all that forward has done, all that backward has not reached.
         own + if forward { done } else { times - 1 - done }
     } else if storage.layer == here + 1 && kind == Kind::Gradient {
-        // The block behind stands for those that backward is through with.
+        // The block behind stands for those that backward has left.
         own + done
     } else {
         own
@@ -229,7 +231,7 @@ fn add(lines: &mut Vec<LineItem>, state: &State, storage: &Storage, (kind, count
     }
 }
 
-/// What a storage's line is called and said about.
+/// Label, note, source and certainty of a storage's line.
 fn about(played: &Played<'_>, mark: &Mark, grounds: &Grounds, (storage, kind): (&Storage, Kind)) -> About {
     let (op, source) = played.tape.state().op_name(storage.op);
     let Grounds { ground, moved, sharded } = *grounds;

@@ -1,4 +1,5 @@
-//! One optimizer step as a sequence of what is taken and freed, and when it is most.
+//! One optimizer step as a sequence of allocations and releases, and the moment at which most is
+//! allocated.
 //!
 //! The step is played on the tape of [`crate::ops`]: parameters, forward layer by layer, loss, backward layer by layer with gradients
 //! appearing, recomputed blocks, gathered weights and reduced gradients, the optimizer's temporaries. Blocks that are alike are
@@ -88,9 +89,9 @@ pub(super) struct Played<'a> {
     beside: Beside,
     /// Each stretch of the tape with what stands beside it: its memory at start, peak and end.
     marks: Vec<Mark>,
-    /// What one micro-batch keeps for backward.
+    /// Bytes that one micro-batch keeps for backward.
     retained: Totals,
-    /// An evaluation beside what stands between steps, where there is one.
+    /// An evaluation beside the memory that stays between steps, where there is one.
     evaluation: Option<Box<Self>>,
 }
 
@@ -104,7 +105,7 @@ struct Mark {
     start: Totals,
     peak: Totals,
     end: Totals,
-    /// Whether the last repetition is the highest, not the first.
+    /// True if the last repetition is the highest, not the first.
     last: bool,
 }
 
@@ -163,7 +164,7 @@ impl<'a> Played<'a> {
         self.send_away();
     }
 
-    /// Takes off what waits in host memory.
+    /// Takes off the memory that waits on the host.
     fn send_away(&mut self) {
         let away = self.plan.away;
         if !away.activations && !away.parameters {
@@ -205,7 +206,7 @@ impl<'a> Played<'a> {
         self.marks.last().map_or_else(Vec::new, |mark| lines::lines(self, mark))
     }
 
-    /// Adds what the further micro-batches in flight keep.
+    /// Adds the memory that the further micro-batches in flight keep.
     fn hold_in_flight(&mut self) {
         let forward = |mark: &&Mark| mark.segment.when == When::Forward;
         let (first, last) = (self.marks.iter().find(forward), self.marks.iter().rfind(forward));
@@ -235,7 +236,7 @@ impl<'a> Played<'a> {
         self.higher().own_peak()
     }
 
-    /// Bytes by kind at the peak of what is played here.
+    /// Bytes by kind at the peak of the played stretches.
     fn own_peak(&self) -> [Bytes; 7] {
         self.highest().and_then(|at| self.marks.get(at)).map_or([Bytes::ZERO; 7], |mark| by_kind(&mark.peak))
     }
@@ -429,7 +430,7 @@ mod tests {
     use crate::config::{Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, PeakRates, Run, TrainingRun};
     use crate::units::Bytes;
 
-    /// What the moments of each stage of two are called.
+    /// Names of the moments of both stages of a pipeline of two.
     fn names() -> [BTreeSet<&'static str>; 2] {
         let two = NonZeroU64::MIN.saturating_add(1);
         let layout = ParallelLayout { pipeline_model_parallel_size: two, ..ParallelLayout::SINGLE };

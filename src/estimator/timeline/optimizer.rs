@@ -128,8 +128,8 @@ fn states_of_each<'t>(tape: &'t Tape, plan: &Plan<'_>, learned: &[UpdatedParamet
     held
 }
 
-/// Whether the number of steps is a tensor on the GPU: only the fused kernel reads it there (`torch/optim/adamw.py`, `_init_group`). The
-/// tracker counts those in host memory as well.
+/// True if the number of steps is a tensor on the GPU. Only the fused kernel reads it there
+/// (`torch/optim/adamw.py`, `_init_group`); the tracker counts tensors in host memory as well.
 fn counts_on_device(plan: &Plan<'_>) -> bool {
     match plan.with.dispatch {
         Dispatch::CpuTracker => true,
@@ -137,12 +137,12 @@ fn counts_on_device(plan: &Plan<'_>) -> bool {
     }
 }
 
-/// Whether the optimizer updates something of a parameter on this rank.
+/// True if the optimizer updates any element of a parameter on this rank.
 const fn is_updated(parameter: &UpdatedParameter) -> bool {
     parameter.elements > 0
 }
 
-/// Whether a paged optimizer keeps the states of a parameter in pages.
+/// True if a paged optimizer keeps the states of a parameter in pages.
 const fn is_paged(plan: &Plan<'_>, parameter: &UpdatedParameter) -> bool {
     plan.with.tuning.paged_optimizer && parameter.elements >= PAGED_FROM
 }
@@ -174,7 +174,8 @@ fn sum(learned: &[UpdatedParameter], plan: &Plan<'_>, served: Served, of: impl F
     sum_with_paged(learned, served, |parameter| if is_paged(plan, parameter) { 0 } else { of(parameter) })
 }
 
-/// The same over parameters whose states are paged, too: states that are not as large as the parameter stay on the device.
+/// A sum over all parameters that are among those served, paged or not. It is for states that are
+/// not as large as the parameter, because these stay on the device.
 fn sum_with_paged(learned: &[UpdatedParameter], served: Served, of: impl Fn(&UpdatedParameter) -> u64) -> u64 {
     let updated = learned.iter().filter(|parameter| served.includes(parameter));
     updated.map(|parameter| of(parameter).saturating_mul(parameter.times)).fold(0, u64::saturating_add)

@@ -1,4 +1,5 @@
-//! What is played: which part of the model, how often each block stands for its like, and how memory is shared out.
+//! The plan of a played step: which part of the model is played, how often each block stands for
+//! others like it, and how memory is shared out.
 
 use super::libraries;
 use crate::config::{
@@ -31,29 +32,29 @@ pub(super) struct Played {
 /// How gathered weights and gradients move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Movement {
-    /// They stay.
+    /// Weights and gradients stay in place.
     Still,
     /// Gradients are reduced group by group, and shares of them kept.
     Gradients,
     /// Weights are gathered group by group as well.
     Weights {
-        /// Where they come to lie.
+        /// Where gathered weights come to lie.
         into: GatheredInto,
         /// Weights of blocks are given back after forward.
         reshard: bool,
-        /// Those outside the blocks are not.
+        /// Weights outside the blocks are not given back.
         keeps_ends: bool,
     },
 }
 
-/// What the elements of a piece of memory follow from, where ranks share it.
+/// The rule by which the elements of a storage follow, where ranks share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Share {
-    /// What a rank keeps of the group of that tag.
+    /// A rank's part of the group of that tag.
     Kept(u16),
     /// The whole group of that tag, padded.
     Padded(u16),
-    /// What a rank keeps of the parameters that learn in the group of that tag.
+    /// A rank's part of the parameters that learn in the group of that tag.
     LearnedKept(u16),
     /// All parameters that learn in it, padded.
     LearnedPadded(u16),
@@ -61,7 +62,7 @@ pub(super) enum Share {
     States(usize),
     /// The optimizer's temporaries of that number.
     Temporaries(usize),
-    /// Gradients that a step upcasts at once.
+    /// Gradients that a step casts up at the same time.
     Upcast,
     /// A rank's rest of parameters that its part of the long vector cuts.
     Cut,
@@ -70,19 +71,19 @@ pub(super) enum Share {
 /// Which storages ranks share, besides parameters.
 pub(super) type Shares = Vec<(u32, Share)>;
 
-/// What is played.
+/// The plan of a played step or evaluation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plan<'a> {
     pub with: Lowering<'a>,
     pub stage: Stage,
     pub played: Vec<Played>,
     pub recompute: Recompute,
-    /// Whether a step has micro-batches before the one that is played, which have left gradients.
+    /// True if a step has micro-batches before the one that is played, which have left gradients.
     pub accumulated: bool,
-    /// Whether gradients live on from step to step, filled with zeros.
+    /// True if gradients live on from step to step, filled with zeros.
     pub keeps_gradients: bool,
     pub optimizer: Optimizer,
-    /// Whether each parameter is updated as soon as its gradient is there.
+    /// True if each parameter is updated as soon as its gradient is there.
     pub steps_in_backward: bool,
     pub implementation: OptimizerImplementation,
     pub recipe: PrecisionRecipe,
@@ -90,27 +91,30 @@ pub(super) struct Plan<'a> {
     pub ranks: u64,
     pub sharding: DataSharding,
     pub movement: Movement,
-    /// Whether backward gathers the next group ahead: FSDP2 always does, FSDP1 as `backward_prefetch` says.
+    /// True if backward gathers the next group ahead: FSDP2 always does, FSDP1 as
+    /// `backward_prefetch` says.
     pub gathers_ahead: bool,
     /// In which groups the ends of the model are gathered.
     pub ends: GroupsOfEnds,
-    /// Whether the whole model is one group.
+    /// True if the whole model is one group.
     pub is_one_group: bool,
-    /// Whether the last block stays gathered from forward to backward.
+    /// True if the last block stays gathered from forward to backward.
     pub keeps_last_block: bool,
-    /// Whether gradients of micro-batches add up unreduced before those of the last are reduced.
+    /// True if gradients of micro-batches add up unreduced before those of the last micro-batch are
+    /// reduced.
     pub reduce_once: bool,
     /// Buckets into which gradients are copied, and the elements of one and their format.
     pub buckets: (Buckets, u64, DType),
-    /// What the library that shares the training out is asked.
+    /// Options of the library that shares the training out.
     pub library: LibraryOptions,
     /// Parameters that stay gathered at once, where that is neither all of them nor one block's.
     pub live: Option<Live>,
     pub reduce: DType,
     pub away: Away,
-    /// Whether the optimizer's tensors are played one by one, or together where they live equally long.
+    /// True if the optimizer's tensors are played one by one; false if those that live equally long
+    /// are played together.
     pub singly: bool,
-    /// The evaluation that it is, in place of a step.
+    /// The evaluation that is played in place of a step.
     pub evaluation: Option<Evaluation>,
 }
 
@@ -136,11 +140,11 @@ pub(super) enum Holding {
     Lasting,
     /// So many parameters from its forward to its backward.
     Rest(u64),
-    /// They are among those that others stand for.
+    /// Its weights are not held by themselves: other groups' gathered weights stand for them.
     Nothing,
 }
 
-/// What waits in host memory.
+/// The kinds of memory that wait on the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "four kinds of memory, each there or not")]
 pub(super) struct Away {
@@ -240,7 +244,7 @@ impl<'a> Plan<'a> {
         (casts && self.with.parameter != self.with.made_in).then_some(self.with.parameter)
     }
 
-    /// Whether gradients exist when a micro-batch begins, the very first one aside.
+    /// True if gradients exist when a micro-batch begins, the very first one aside.
     pub const fn has_gradients_before(&self) -> bool {
         self.accumulated || self.keeps_gradients
     }
@@ -272,7 +276,7 @@ impl<'a> Plan<'a> {
         tuning.adapter_dtype.filter(|_| tuning.freezes_model()).unwrap_or(self.with.parameter)
     }
 
-    /// What becomes of gradients.
+    /// How gradients are handled when they arrive.
     pub fn arrival(&self) -> Arrival {
         let recipe = &self.recipe;
         match self.movement {
@@ -352,12 +356,12 @@ fn live(job: &Job, run: &TrainingRun, sharding: DataSharding) -> Option<Live> {
     (blocks > 0 && blocks < model.num_hidden_layers).then_some(Live { blocks, rest: left / t })
 }
 
-/// Whether a group is gathered into a buffer, and its weights copied out of it.
+/// True if a group is gathered into a buffer, and its weights copied out of it.
 const fn gathers_into_buffers(movement: Movement) -> bool {
     matches!(movement, Movement::Weights { into: GatheredInto::BufferAndTensors, .. })
 }
 
-/// Whether weights are given back after use where so many parameters may stay gathered.
+/// True if weights are given back after use where so many parameters may stay gathered.
 fn gives_back(job: &Job, most_live: u64) -> bool {
     let parameters = ops::parameters_of(job.model());
     parameters / job.layout().t().max(1) > most_live
@@ -367,8 +371,9 @@ fn gives_back(job: &Job, most_live: u64) -> bool {
 fn played(job: &Job, stage: &Stage, live: Option<Live>, every: bool) -> Vec<Played> {
     let model = job.model();
     let tuning = job.training().map_or(Tuning::FULL, |run| run.tuning);
-    // What is recomputed, a block or its attention core, holds the mask it reads until backward is through with it; so it is with rotary
-    // tables where each sort of blocks has its own.
+    // Recomputation of a block or of its attention core holds the mask it reads until backward has
+    // left it. Rotary tables are held in this way as well, where each kind of block has a table of
+    // its own.
     let tables = model.family.modules().tables_for_each_kind
         || job.training().is_some_and(|run| run.recompute != Recompute::None && run.attention == AttentionKernel::Standard);
     // Every block's keys and values have a place of their own in the cache, and their gradients wait until backward is through; so do
@@ -416,7 +421,7 @@ fn run_length(from: u64, end: u64, alike: impl Fn(u64) -> bool, all_alike: bool)
     (from..end).take_while(|layer| alike(*layer)).count().try_into().unwrap_or(u64::MAX)
 }
 
-/// Whether the step of a run is played on the tape.
+/// True if the step of a run is played on the tape.
 pub(in crate::estimator) const fn is_played(run: &TrainingRun) -> bool {
     run.stack.is_played()
 }

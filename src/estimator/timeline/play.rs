@@ -45,7 +45,8 @@ struct Playing<'t, 'g> {
     before: [usize; 2],
     /// The tag of the layer that backward leaves last.
     last: u16,
-    /// Whether backward has left it: it never comes to an embedding that does not learn.
+    /// True once backward has left that layer. Backward never reaches an embedding that does not
+    /// learn.
     is_through: Cell<bool>,
     /// True while backward has still to come to the embedding of a decoder, which stands between its blocks and those of its encoder.
     turns: Cell<bool>,
@@ -95,7 +96,8 @@ impl Playing<'_, '_> {
 }
 
 impl Playing<'_, '_> {
-    /// Notes what the block at that place reads beside its input, or its first part alone.
+    /// Notes the tensors that the block at that place reads beside its input, or that its first
+    /// part alone reads.
     fn reads<'t>(&self, at: usize, tables: &Tables<'t>, before: bool) -> Vec<Var<'t>> {
         let read = tables.all();
         let parts = read.iter().map(|part| (part.parts(), part.wants_gradient())).collect();
@@ -153,7 +155,7 @@ impl Model for Playing<'_, '_> {
 struct Made<'t> {
     ends: Ends,
     layers: Layers,
-    /// They stay.
+    /// Held so that the memory of the buffers stays taken.
     _buffers: Vec<Var<'t>>,
     ids: Var<'t>,
 }
@@ -215,7 +217,8 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     (before, shares)
 }
 
-/// Plays an evaluation beside what stands between steps; the answer is as that of [`play`]. The optimizer has let gradients go.
+/// Plays an evaluation beside the memory that stays between steps; the answer is as that of
+/// [`play`]. The optimizer has freed the gradients.
 pub(super) fn evaluate(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     let mut shares = Shares::with_capacity(32);
     let Made { ends, layers, ids, .. } = &made(tape, plan);
@@ -249,7 +252,7 @@ fn evaluated<'t>(tape: &'t Tape, plan: &Plan<'_>, model: (&Ends, &Layers, &Group
     drop(labels);
 }
 
-/// Where the log stands between the parts of a training that [`play_all`] plays.
+/// Lengths of the log between the parts of a training that [`play_all`] plays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parts {
     /// Where PyTorch's cache was emptied while the model was made; else the begin.
@@ -268,7 +271,7 @@ pub(super) struct Parts {
     pub states: usize,
     /// After its step.
     pub step: usize,
-    /// After what happens once before the second step.
+    /// After the events that happen once, before the second step.
     pub rebuilt: usize,
 }
 
@@ -280,7 +283,7 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     if plan.is_coordinated() {
         tape.note_uses();
     }
-    // The step begins without what an earlier micro-batch would have left.
+    // The step begins without the gradients that an earlier micro-batch would have left.
     let groups = Groups::new(tape, &Plan { accumulated: false, ..plan.clone() });
     if groups.shares_stand() {
         tape.at("Gradients", sources::PYTORCH_AUTOGRAD);
@@ -328,7 +331,7 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
 struct Around<'t, 'g> {
     tape: &'t Tape,
     groups: &'g Groups<'t>,
-    /// The layer of what happens behind the model.
+    /// The layer of the operations behind the model.
     behind: u16,
 }
 
@@ -369,7 +372,7 @@ fn micro_batch<'t>(tape: &'t Tape, plan: &Plan<'_>, model: (&Ends, &Layers, &Gro
     playing.end();
 }
 
-/// Forward of one micro-batch: the loss, and what backward asks of the model.
+/// Forward of one micro-batch: the loss, and the model as backward calls it.
 fn forward<'t, 'g>(
     tape: &'t Tape,
     plan: &Plan<'_>,

@@ -36,7 +36,7 @@ impl<'a> Ranks<'a> {
 }
 
 impl<'a> Played<'a> {
-    /// Deals out what ranks share as in a plan with other ranks.
+    /// Deals out the storages that ranks share as in a plan with another number of ranks.
     fn deal_out(&mut self, plan: Plan<'a>) {
         if let Some(shards) = plan.shards() {
             self.tape.share_out_again(shards);

@@ -13,9 +13,9 @@ use crate::ops::tape::{Entry, KEPT_WORKSPACE, State, Tape};
 /// A tensor's memory is taken or freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorEvent {
-    /// It is taken.
+    /// Memory of a tensor is taken.
     Taken {
-        /// Its number, by which it is freed.
+        /// Number of the tensor, by which [`Self::Freed`] names it.
         tensor: u32,
         /// How many bytes are asked for, not rounded.
         bytes: u64,
@@ -26,7 +26,7 @@ pub enum TensorEvent {
         /// Its name.
         name: &'static str,
     },
-    /// It is freed.
+    /// Memory of a tensor is freed.
     Freed {
         /// Its number.
         tensor: u32,
@@ -45,21 +45,25 @@ pub enum TensorEvent {
 pub struct Sequence {
     /// Parameters, buffers and token ids.
     pub build: Vec<TensorEvent>,
-    /// Those of the very first micro-batch, where it is another than the first of later steps; else empty.
+    /// Forward and backward of the very first micro-batch, where they differ from the first
+    /// micro-batch of later steps; else empty.
     pub opening: Vec<TensorEvent>,
     /// Forward and backward of the first micro-batch of a step, which leaves its gradients.
     pub first_micro_batch: Vec<TensorEvent>,
-    /// Those of any further one, which adds to them; empty where a step has one micro-batch.
+    /// Forward and backward of any further micro-batch, which adds to the gradients; empty where a
+    /// step has one micro-batch.
     pub further_micro_batch: Vec<TensorEvent>,
-    /// Those of a step's last one, where that alone reduces gradients; else empty, and the last is as any further one.
+    /// Forward and backward of a step's last micro-batch, where that one alone reduces gradients;
+    /// empty where the last is like any further one.
     pub last_micro_batch: Vec<TensorEvent>,
-    /// What makes gradients ready for the optimizer, before it makes its states; empty where that is part of [`Self::step`].
+    /// Events that make gradients ready for the optimizer, before it makes its states; empty where
+    /// they are part of [`Self::step`].
     pub ready: Vec<TensorEvent>,
     /// The states that the optimizer makes at the first step, before it updates anything.
     pub states: Vec<TensorEvent>,
-    /// The optimizer's step, and the gradients that `zero_grad` lets go behind it.
+    /// The optimizer's step, and the gradients that `zero_grad` frees after it.
     pub step: Vec<TensorEvent>,
-    /// What happens once, before the second step.
+    /// Events that happen once, before the second step.
     pub rebuilt: Vec<TensorEvent>,
     /// An evaluation behind a step, of which nothing stays; empty where there is none.
     pub evaluation: Vec<TensorEvent>,

@@ -23,7 +23,7 @@ pub struct Stretch {
     pub phase: Phase,
     /// The first block it covers, counted from 0; `None` at the ends of the model and in the optimizer's step.
     pub layer: Option<u64>,
-    /// How many blocks alike follow on each other in it; each adds what the first adds.
+    /// How many blocks alike follow on each other in it; each adds as much as the first.
     pub times: u64,
     /// When it is highest, e.g. `when the loss is computed`.
     pub name: &'static str,
@@ -47,7 +47,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// The same with more memory at every moment.
+    /// Returns the timeline with `more` bytes added at every moment.
     #[must_use]
     pub(in crate::estimator) fn lifted(mut self, more: &[Bytes; 7]) -> Self {
         for stretch in &mut self.stretches {

@@ -28,7 +28,7 @@ fn written(expr: &Expr, form: Form) -> String {
     out
 }
 
-/// Words and units, upright, with what LaTeX takes for itself escaped.
+/// Words and units, upright, with the characters escaped that mean something to LaTeX.
 fn words(text: &str) -> String {
     let mut out = String::from("\\text{");
     for letter in text.chars() {

@@ -4,8 +4,8 @@ use super::super::expr::{Expr, Part, Symbol};
 use super::text::{numbers, symbols};
 use super::{Form, number, tightness};
 
-/// A formula as a `math` element. Letters and numbers have what they are as their title, parts of memory their kind as
-/// `data-kind`; `alttext` says the formula in plain text.
+/// A formula as a `math` element. Letters and numbers carry their meaning as `title`, parts of
+/// memory their kind as `data-kind`; `alttext` gives the formula in plain text.
 pub fn mathml(expr: &Expr, form: Form) -> String {
     let plain = match form {
         Form::Symbols => symbols(expr),
@@ -31,7 +31,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// One token: tag, what it is, its kind, what stands in it.
+/// One token: its tag, its meaning, its kind of memory, its text.
 fn token(out: &mut String, tag: &str, title: &str, kind: Option<usize>, text: &str) {
     out.push('<');
     out.push_str(tag);
@@ -45,7 +45,8 @@ fn token(out: &mut String, tag: &str, title: &str, kind: Option<usize>, text: &s
 }
 
 fn sign(out: &mut String, sign: &str) {
-    // Between words an operator would not know its place by itself.
+    // Between words a browser cannot tell that an operator stands between two terms, so the form is
+    // stated.
     let infix = if matches!(sign, "+" | "−" | "·") { " form=\"infix\"" } else { "" };
     out.extend(["<mo", infix, ">", sign, "</mo>"]);
 }
@@ -124,7 +125,7 @@ fn list(out: &mut String, terms: &[Expr], between: &str, form: Form) {
     }
 }
 
-/// A formula, in brackets where it holds together less tightly than that; a fraction's bar holds it together.
+/// A formula, in brackets if its tightness is below `least`; a fraction's bar holds it together.
 fn within(out: &mut String, expr: &Expr, form: Form, least: u8) {
     let loose = tightness(expr) < least && !matches!(expr, Expr::Quotient(..));
     if loose {

@@ -12,7 +12,7 @@ use super::expr::{Expr, Value};
 use super::{Explanation, Measure};
 use crate::units::{Bytes, MemoryUnit, grouped, thousands};
 
-/// In letters, or with this job's numbers.
+/// The form in which a formula is written: in letters, or with this job's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Letters and names.
@@ -21,7 +21,7 @@ pub enum Form {
     Numbers,
 }
 
-/// A formula with a name, in both forms, and what it comes to.
+/// A named formula, for both forms, with its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written<'a> {
     /// Its name; empty for the figure itself.
@@ -45,7 +45,7 @@ impl Explanation {
         std::iter::once(own).chain(parts).collect()
     }
 
-    /// What the figure comes to, in words: bytes exactly and in both units.
+    /// The value of the figure in words: bytes exactly and in both units.
     pub fn result(&self, unit: MemoryUnit) -> String {
         let value = match self.expr.exact().and_then(|value| u64::try_from(value).ok()) {
             Some(value) => Value::Whole(value),
@@ -60,7 +60,7 @@ impl Explanation {
     }
 }
 
-/// A value in words; of bytes that the ledger prints with the words printed there.
+/// A value in words; bytes that the ledger prints are given in the ledger's words.
 fn in_words(measure: Measure, value: Value, unit: MemoryUnit, printed: Option<&str>) -> String {
     match (measure, value) {
         (Measure::Bytes, Value::Whole(bytes)) => bytes_in_words(bytes, unit, printed),
@@ -71,13 +71,13 @@ fn in_words(measure: Measure, value: Value, unit: MemoryUnit, printed: Option<&s
     }
 }
 
-/// What a formula for bytes comes to, in words.
+/// The value of a formula for bytes, in words.
 pub fn result_of(expr: &Expr, unit: MemoryUnit) -> String {
     let bytes = expr.exact().and_then(|bytes| u64::try_from(bytes).ok());
     bytes.map_or_else(|| number(Value::Real(expr.value())), |bytes| bytes_in_words(bytes, unit, None))
 }
 
-/// Bytes exactly, and in both units, the page's first; as printed where that is given.
+/// Bytes exactly, and in both units, the page's first; or in the printed words, if they are given.
 fn bytes_in_words(bytes: u64, unit: MemoryUnit, printed: Option<&str>) -> String {
     let other = if unit == MemoryUnit::Gb { MemoryUnit::Gib } else { MemoryUnit::Gb };
     let exact = whole(u128::from(bytes));

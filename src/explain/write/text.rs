@@ -67,7 +67,7 @@ fn list(out: &mut String, terms: &[Expr], between: &str, form: Form, least: u8) 
     }
 }
 
-/// A formula, in brackets where it holds together less tightly than that.
+/// A formula, in brackets if its tightness is below `least`.
 fn within(out: &mut String, expr: &Expr, form: Form, least: u8) {
     let loose = tightness(expr) < least;
     if loose {
@@ -117,12 +117,12 @@ pub fn text(explanation: &Explanation, unit: MemoryUnit) -> String {
     out.join("\n")
 }
 
-/// Whether a formula is nothing but the figure.
+/// True if a formula is nothing but the figure.
 pub fn is_itself(expr: &Expr) -> bool {
     matches!(expr, Expr::Part(part) if part.how.is_none())
 }
 
-/// What stands out, as a sentence with its formula.
+/// The largest tensors as a sentence with their formula.
 fn stands_out(largest: &Largest, unit: MemoryUnit) -> String {
     let times = if largest.count == 1 { String::new() } else { format!(", {} times", whole(u128::from(largest.count))) };
     format!(
@@ -134,7 +134,7 @@ fn stands_out(largest: &Largest, unit: MemoryUnit) -> String {
     )
 }
 
-/// What letters and words mean: letter, meaning, value.
+/// The meaning of letters and words in a formula: letter, meaning, value.
 pub fn legend(explanation: &Explanation) -> Vec<(String, String, String)> {
     let mut all: Vec<&Symbol> = explanation.expr.symbols();
     if let Some(largest) = &explanation.largest {
@@ -180,13 +180,14 @@ fn closing(explanation: &Explanation, unit: MemoryUnit) -> Vec<String> {
     out
 }
 
-/// `exact: Headroom, Shape times width; the operation list`
+/// The source of a figure in one sentence: the part that it covers, its certainty, who, title and
+/// place.
 pub fn source_words((source, certainty, of): &(Source, Certainty, &str)) -> String {
     let of = if of.is_empty() { String::new() } else { format!("{of}, ") };
     format!("From: {of}{} ({}, {}; {}).", certainty.word(), source.who, source.title(), source.locator)
 }
 
-/// What a document says instead.
+/// A document's figure in one sentence.
 pub fn document_words(said: &Said, unit: MemoryUnit) -> String {
     let amount = said.bytes.map_or_else(|| "does not count it".to_owned(), |bytes| format!("says {}", unit.show(bytes)));
     let formula = if said.formula.is_empty() { String::new() } else { format!(" ({})", said.formula) };

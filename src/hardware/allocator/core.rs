@@ -1,4 +1,4 @@
-//! The allocator itself: allocate, release, and what it holds.
+//! The allocator itself: allocation, release, and the memory it holds.
 
 use super::blocks::{BlockId, Piece, Pieces};
 use super::driver::{Device, Driver, DriverCall};
@@ -53,7 +53,8 @@ pub struct Readings {
 
 /// PyTorch's caching allocator for one device.
 ///
-/// Source: PyTorch 2.15, CUDACachingAllocator.cpp, `DeviceCachingAllocator`. See the [module](super) for what is assumed.
+/// Source: PyTorch 2.15, CUDACachingAllocator.cpp, `DeviceCachingAllocator`. See the
+/// [module](super) for the assumptions.
 #[derive(Clone, Debug)]
 pub struct Allocator {
     pub(super) settings: Settings,

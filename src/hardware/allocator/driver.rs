@@ -29,9 +29,9 @@ impl Device {
 /// Something that the driver did, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DriverCall {
-    /// It gave a segment, or pages of an expandable segment, of so many bytes.
+    /// The driver gave a segment, or pages of an expandable segment, of so many bytes.
     Gave(u64),
-    /// It got so many bytes back.
+    /// The driver got so many bytes back.
     TookBack(u64),
 }
 
@@ -40,7 +40,7 @@ pub enum DriverCall {
 pub(super) struct Driver {
     /// The device.
     pub device: Device,
-    /// Bytes that the allocator holds: what PyTorch calls reserved.
+    /// Bytes that the allocator holds; PyTorch calls them reserved.
     pub held: u64,
     /// The most that it held.
     pub peak: u64,

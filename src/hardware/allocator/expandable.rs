@@ -198,7 +198,8 @@ impl Allocator {
         }
     }
 
-    /// Bytes of whole pages inside a free piece of an expandable segment: what the driver could have back.
+    /// Bytes of whole pages inside a free piece of an expandable segment, which the driver could
+    /// have back.
     pub(super) fn whole_pages_of(&self, piece: &Piece) -> u64 {
         self.range_of(piece).map_or(0, |range| {
             let (from, to) = whole_pages(piece, range);

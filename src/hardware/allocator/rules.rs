@@ -1,4 +1,5 @@
-//! Sizes: how a request is rounded, what is asked of the driver for it, and which block may serve it.
+//! Sizes: how a request is rounded, how much is asked of the driver for it, and which block may
+//! serve it.
 //!
 //! Source of every rule: PyTorch 2.15, `c10/cuda/CUDACachingAllocator.cpp`; each function names the C++ function.
 

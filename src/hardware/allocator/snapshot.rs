@@ -1,4 +1,4 @@
-//! Segments with their blocks, and what the memory between requested and reserved consists of.
+//! Segments with their blocks, and the parts of the memory between requested and reserved.
 
 use super::blocks::{BlockId, Piece};
 use super::core::Allocator;

@@ -3,7 +3,7 @@
 
 use super::{Kernels, Ramp, Roofline, Sum};
 
-/// Fits to what was measured of A100.
+/// Fits to measurements of A100.
 pub const A100: Kernels = Kernels {
     products: [Some(Roofline { start: 6.60, bandwidth: 0.773, rate: 0.772, power: 1.85 }), None, None, None],
     experts: [
@@ -29,7 +29,7 @@ pub const A100: Kernels = Kernels {
     is_measured: true,
 };
 
-/// Fits to what was measured of H100.
+/// Fits to measurements of H100.
 pub const H100: Kernels = Kernels {
     products: [
         Some(Roofline { start: 3.25, bandwidth: 0.886, rate: 0.816, power: 3.02 }),
@@ -63,7 +63,7 @@ pub const H100: Kernels = Kernels {
     is_measured: true,
 };
 
-/// Fits to what was measured of B200.
+/// Fits to measurements of B200.
 pub const B200: Kernels = Kernels {
     products: [
         Some(Roofline { start: 2.74, bandwidth: 0.800, rate: 0.716, power: 2.36 }),
@@ -97,7 +97,7 @@ pub const B200: Kernels = Kernels {
     is_measured: true,
 };
 
-/// Fits to what was measured of L40S.
+/// Fits to measurements of L40S.
 pub const L40S: Kernels = Kernels {
     products: [
         Some(Roofline { start: 1.01, bandwidth: 0.812, rate: 0.682, power: 1.83 }),
@@ -127,7 +127,7 @@ pub const L40S: Kernels = Kernels {
     is_measured: true,
 };
 
-/// Fits to what was measured of RTX PRO 6000.
+/// Fits to measurements of RTX PRO 6000.
 pub const RTX_PRO_6000: Kernels = Kernels {
     products: [
         Some(Roofline { start: 2.94, bandwidth: 0.941, rate: 0.791, power: 1.87 }),
@@ -161,7 +161,7 @@ pub const RTX_PRO_6000: Kernels = Kernels {
     is_measured: true,
 };
 
-/// Fits to what was measured of ARC PRO B60.
+/// Fits to measurements of ARC PRO B60.
 pub const ARC_PRO_B60: Kernels = Kernels {
     products: [
         Some(Roofline { start: 20.38, bandwidth: 0.994, rate: 0.957, power: 2.68 }),

@@ -24,7 +24,7 @@ pub struct Kernels {
     pub prefill: [Option<Ramp>; 2],
     /// Sums over 2, 4 and 8 ranks of one node.
     pub sums: Option<[Sum; 3]>,
-    /// Those by NCCL.
+    /// The sums by NCCL.
     pub nccl: Option<[Sum; 3]>,
     /// The link of these sums, bytes per second in one direction; `None`: PCIe.
     pub link: Option<f64>,
@@ -32,7 +32,7 @@ pub struct Kernels {
     pub is_measured: bool,
 }
 
-/// In what format a product multiplies.
+/// The format in which a product multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Multiplied {
     /// In 16 bits, whatever the weights are stored in.
@@ -145,10 +145,11 @@ impl Sum {
 }
 
 impl Kernels {
-    /// Those of an architecture of which nothing was measured: the shares of the H100, an assumption.
+    /// The kernels of an architecture of which nothing was measured: the shares of the H100, an
+    /// assumption.
     pub const ASSUMED: Self = H100.assumed();
 
-    /// These shares, assumed of another architecture.
+    /// These shares, marked as assumed for another architecture.
     #[must_use]
     pub const fn assumed(self) -> Self {
         Self { is_measured: false, ..self }

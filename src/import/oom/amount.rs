@@ -31,7 +31,7 @@ impl ByteRange {
         Self { low: self.low.saturating_sub(other.high), high: self.high.saturating_sub(other.low) }
     }
 
-    /// Whether this is at least the other amount; `None` where the prints are too coarse to tell.
+    /// True if this is at least the other amount; `None` where the prints are too coarse to tell.
     ///
     /// ```
     /// # use headroom::import::oom::ByteRange;
@@ -50,7 +50,7 @@ impl ByteRange {
         }
     }
 
-    /// Whether that many bytes lie between the bounds.
+    /// True if that many bytes lie between the bounds.
     pub const fn contains(self, bytes: u64) -> bool {
         self.low <= bytes && bytes <= self.high
     }
@@ -164,7 +164,7 @@ impl PrintedAmount {
         self.range
     }
 
-    /// Whether that many bytes print so.
+    /// True if that many bytes are printed like this amount.
     pub const fn contains(self, bytes: u64) -> bool {
         self.range.contains(bytes)
     }
@@ -249,13 +249,13 @@ fn number_of(text: &str) -> Option<(Option<u64>, u8, usize)> {
     starts_well.then_some((fits.then_some(digits), decimals.unwrap_or(0), length))
 }
 
-/// Whether exactly three digits follow the comma.
+/// True if exactly three digits follow the comma.
 fn is_group(bytes: &[u8], comma: usize) -> bool {
     let digit = |place: usize| bytes.get(place).is_some_and(u8::is_ascii_digit);
     comma > 0 && digit(comma + 1) && digit(comma + 2) && digit(comma + 3) && !digit(comma + 4)
 }
 
-/// Whether one or two digits follow the comma, and a unit after them.
+/// True if one or two digits follow the comma, and a unit after them.
 fn is_decimal(bytes: &[u8], comma: usize) -> bool {
     let digits = bytes.iter().skip(comma + 1).take_while(|letter| letter.is_ascii_digit()).count();
     let has_unit = bytes.get(comma + 1 + digits).is_some_and(u8::is_ascii_alphabetic);

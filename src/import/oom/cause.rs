@@ -23,7 +23,7 @@ pub enum Holder {
 /// The reason why a message does not tell the cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownCause {
-    /// It states too few amounts.
+    /// The message states too few amounts.
     TooFewAmounts,
     /// Amounts are too close for the precision of their prints.
     TooCoarse,
@@ -100,7 +100,7 @@ pub enum Cause {
         /// The amount that PyTorch had reserved by then.
         reserved: ByteRange,
     },
-    /// Memory outside PyTorch's allocator is what is missing.
+    /// The missing memory is held outside PyTorch's allocator.
     Others {
         /// The amount that is missing.
         missing: ByteRange,
@@ -113,7 +113,7 @@ pub enum Cause {
     Unknown(UnknownCause),
 }
 
-/// Tells what killed the run, from one message alone.
+/// Tells the cause of the failure, from one message alone.
 ///
 /// ```
 /// use headroom::import::oom::{Cause, cause, read};
@@ -256,7 +256,7 @@ fn reached_limit(message: &OomMessage, asked: ByteRange) -> Option<Cause> {
     is_reached.then_some(Cause::Limit { asked, allowed, reserved })
 }
 
-/// Others who hold what is missing, and much.
+/// Other processes that hold the missing memory, and much.
 fn others(message: &OomMessage, missing: ByteRange) -> Option<Cause> {
     let held = message.outside_range()?;
     let is_much = held.low.saturating_mul(MUCH) >= message.total?.range().high;

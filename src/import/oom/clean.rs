@@ -1,4 +1,4 @@
-//! A pasted text without what terminals, launchers and loggers put around messages.
+//! A pasted text without the text that terminals, launchers and loggers put around messages.
 //!
 //! The text is split by rank, because several ranks print at once, and squeezed: lower case, ASCII, no white space. So a message
 //! is found wherever a terminal broke its lines, even within a word.
@@ -57,7 +57,7 @@ pub(super) fn streams(text: &str) -> Vec<Stream> {
     streams
 }
 
-/// Whether a line without a rank is the start of a message of its own.
+/// True if a line without a rank is the start of a message of its own.
 fn starts_a_message(line: &str) -> bool {
     line.contains("out of memory") || line.contains("traceback (most recent")
 }

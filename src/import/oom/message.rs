@@ -88,7 +88,7 @@ pub struct NamedDevice {
     pub index: Option<u32>,
 }
 
-/// A process that PyTorch's message names, with what it holds on the device.
+/// A process that PyTorch's message names, with the memory that it holds on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
     /// The process id. In a container it may be this process itself, which the driver knows by another id.
@@ -97,7 +97,7 @@ pub struct Process {
     pub in_use: PrintedAmount,
 }
 
-/// Writes the struct and what has to name each of its fields.
+/// Writes the struct and the functions that have to name each of its fields.
 macro_rules! message {
     ($($(#[$doc:meta])* $field:ident: $kind:ty,)*) => {
         /// One message of a program that ran out of memory. Fields carry the words of PyTorch's message; `None` is "not stated".
@@ -124,7 +124,8 @@ macro_rules! message {
                 Self { program, about, rank: None, device: NamedDevice::default(), processes: Vec::new(), $($field: None,)* }
             }
 
-            /// Takes over what another message about the same event states and this one does not.
+            /// Takes over the numbers that another message about the same event states and this one
+            /// does not.
             pub(super) fn fill_from(&mut self, other: &Self) {
                 self.device.platform = self.device.platform.or(other.device.platform);
                 self.device.index = self.device.index.or(other.device.index);
@@ -134,7 +135,7 @@ macro_rules! message {
                 $(self.$field = self.$field.or(other.$field);)*
             }
 
-            /// Whether the message states no number at all.
+            /// True if the message states no number at all.
             pub fn is_bare(&self) -> bool {
                 self.processes.is_empty() $(&& self.$field.is_none())*
             }
@@ -161,7 +162,7 @@ message! {
     reserved: PrintedAmount,
     /// "Reserved by PyTorch but unallocated"; versions before 1.4 call it "cached".
     unallocated: PrintedAmount,
-    /// MPS' "other allocations": what the process holds outside PyTorch's allocator.
+    /// MPS' "other allocations": memory that the process holds outside PyTorch's allocator.
     other_allocations: PrintedAmount,
     /// Memory that a server needs: vLLM's "KV cache is needed", "desired GPU memory utilization"; Ollama's "requires"; SGLang's
     /// "local_gpu_memory", which all GPUs should have free.
@@ -186,13 +187,14 @@ message! {
 }
 
 impl OomMessage {
-    /// Reserved by PyTorch but unallocated, bytes: as stated, or the difference of what is reserved and allocated.
+    /// Reserved by PyTorch but unallocated, bytes: as stated, or the difference of reserved and
+    /// allocated bytes.
     pub fn unallocated_range(&self) -> Option<ByteRange> {
         let stated = self.unallocated.map(PrintedAmount::range);
         stated.or_else(|| Some(self.reserved?.range().minus(self.allocated?.range())))
     }
 
-    /// Reserved by PyTorch, bytes: as stated, or the sum of what is allocated and unallocated.
+    /// Reserved by PyTorch, bytes: as stated, or the sum of allocated and unallocated bytes.
     pub fn reserved_range(&self) -> Option<ByteRange> {
         let stated = self.reserved.map(PrintedAmount::range);
         stated.or_else(|| Some(self.allocated?.range().plus(self.unallocated?.range())))
@@ -205,7 +207,7 @@ impl OomMessage {
         Some(self.total?.range().minus(held))
     }
 
-    /// Whether another message tells nothing that this one does not.
+    /// True if the other message states nothing that this one does not.
     pub(super) fn tells_all_of(&self, other: &Self) -> bool {
         let mut both = self.clone();
         both.fill_from(other);
@@ -214,7 +216,8 @@ impl OomMessage {
         both == *self && theirs == *self
     }
 
-    /// Whether another message may be about the same failed request: nothing that both state differs.
+    /// True if the other message may be about the same failed request: no number that both state
+    /// differs.
     pub(super) fn may_be_the_same_as(&self, other: &Self) -> bool {
         let overlaps = |(ours, theirs): (PrintedAmount, PrintedAmount)| {
             let (ours, theirs) = (ours.range(), theirs.range());

@@ -1,4 +1,4 @@
-//! Reads what programs print when memory runs out, and says what killed the run.
+//! Reads the messages that programs print when memory runs out, and tells the cause.
 //!
 //! [`read`] turns a pasted text into [`OomMessage`]s, [`cause`] tells demand from fragmentation, [`agreement`] compares the size
 //! of a tensor with the one that was asked for. None of them knows a model or the project's estimate; the caller sets the amounts

@@ -58,7 +58,7 @@ pub(super) fn tried(window: &Window<'_>) -> Parsed {
     Parsed::found(message, window.end_of(&ENDS))
 }
 
-/// "GPU 0 has a total capacity of …" where the text begins behind what was tried.
+/// "GPU 0 has a total capacity of …" where the text begins behind the amount that was tried.
 pub(super) fn without_tried(window: &Window<'_>) -> Parsed {
     let mut message = OomMessage::of(ReportingProgram::PyTorch, FailedRequest::Allocation);
     since_2_1(window, &mut message);

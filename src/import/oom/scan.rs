@@ -119,7 +119,7 @@ pub(super) fn number_until(text: &str) -> Option<u64> {
     number.filter(|_| text.get(..start).is_some_and(|before| !is_broken(before)))
 }
 
-/// Whether the number behind a text is the rest of one that a line break cut: "76.6 8gib".
+/// True if the number behind a text is the rest of one that a line break cut: "76.6 8gib".
 fn is_broken(before: &str) -> bool {
     let head = before.trim_end_matches(['.', ',']).strip_suffix(' ').map(|head| head.trim_end_matches(['.', ',']));
     head.is_some_and(|head| head.ends_with(|letter: char| letter.is_ascii_digit()))

@@ -1,4 +1,5 @@
-//! What a scenario's figures are read from; each part is worked out when it is first asked for.
+//! The facts that a scenario's figures are read from; each is worked out when it is first asked
+//! for.
 
 use std::cell::OnceCell;
 
@@ -13,7 +14,7 @@ use crate::planner::{GpuCount, Inverse, Serving, gpu_count, inverse, serving};
 use crate::scenario::{FieldError, FieldId, Scenario, Value};
 use crate::units::{Bytes, FlopsPerSecond, MemoryUnit, Scale};
 
-/// A scenario with what the engine, the planner and the documents say about it.
+/// A scenario with the results of the engine, the planner and the documents for it.
 pub struct Facts {
     /// The scenario.
     pub scenario: Scenario,
@@ -51,12 +52,12 @@ impl Facts {
         })
     }
 
-    /// The unit that the scenario's amounts are written in.
+    /// The unit in which the scenario's amounts are written.
     pub fn unit(&self) -> MemoryUnit {
         self.scenario.memory_unit()
     }
 
-    /// The decimals that its amounts share.
+    /// The decimals that the scenario's amounts share.
     pub fn scale(&self) -> Scale {
         Scale::of(self.unit(), self.estimate.total(), self.estimate.capacity)
     }
@@ -71,22 +72,22 @@ impl Facts {
         self.estimate.ledger.of(kind)
     }
 
-    /// How many GPUs.
+    /// The number of GPUs that the job needs.
     pub fn count(&self) -> &GpuCount {
         self.count.get_or_init(|| gpu_count(&self.job, self.unit()))
     }
 
-    /// How long.
+    /// The time that the job takes.
     pub fn timing(&self) -> &Timing {
         self.timing.get_or_init(|| timing(&self.job, &self.estimate))
     }
 
-    /// The largest that still fits.
+    /// The longest sequence and the largest batch that still fit.
     pub fn inverse(&self) -> &Inverse {
         self.inverse.get_or_init(|| inverse(&Lengths::of(&self.job)))
     }
 
-    /// What is asked about serving.
+    /// The answers about serving; `None` when training.
     pub fn serving(&self) -> Option<&Serving> {
         self.serving.get_or_init(|| serving(&self.job, self.inverse())).as_ref()
     }
@@ -94,7 +95,8 @@ impl Facts {
     /// One of the five documents' answers, in their order.
     pub fn document(&self, index: usize) -> &MethodAnswer {
         let [first, second, third, fourth, fifth] = self.documents.get_or_init(|| {
-            // Only the documents' own amounts are read here, which no rate and no engine's figure enters.
+            // Only the documents' own amounts are read here; they depend neither on a rate nor on
+            // the engine's figures.
             let inputs = MethodInputs::from_job(&self.job, self.estimate.parameters.total, FlopsPerSecond(0.0));
             methods::all(&inputs, &EngineSide::default(), self.unit())
         });
@@ -107,7 +109,7 @@ impl Facts {
         }
     }
 
-    /// The step of the first document's own story that this scenario stands at, where it is one.
+    /// The step of the first document's own story that this scenario is, if it is one.
     pub fn own_story(&self) -> Option<StoryStep> {
         let run = self.job.training()?;
         let zero_stage = self.zero_stage();
@@ -117,7 +119,8 @@ impl Facts {
         story().into_iter().find(|step| step.setup == setup)
     }
 
-    /// What is shared out among data-parallel ranks: the stage of `ZeRO`; FSDP is 3.
+    /// The stage of `ZeRO` that shares model states out among data-parallel ranks; FSDP counts as
+    /// 3.
     pub fn zero_stage(&self) -> u8 {
         self.job.layout().sharding.zero_stage
     }
@@ -143,8 +146,9 @@ impl Facts {
         Some([peak(&later.first_step())?, peak(later)?])
     }
 
-    /// Memory by kind when the optimizer steps; nothing for a stack whose step is not known moment by moment. When serving, and under
-    /// Megatron-LM, whose buffers stand all the time, what the ledger says.
+    /// Memory by kind when the optimizer steps; `None` for a stack whose step is not known moment
+    /// by moment. When serving, and under Megatron-LM, whose buffers are there all the time, the
+    /// ledger's figure.
     pub fn at_step(&self, kind: MemoryKind) -> Option<Bytes> {
         if let Some(timeline) = &self.estimate.timeline {
             return timeline.at_step()?.get(kind.index()).copied();
@@ -153,8 +157,9 @@ impl Facts {
         stands.then(|| self.kind(kind))
     }
 
-    /// What one block saves for backward: what a model with one block more keeps when forward has ended. Recomputation and the
-    /// number of micro-batches in flight count as the scenario has them.
+    /// Bytes that one block saves for backward: the difference that one block more on each stage
+    /// makes when forward has ended. Recomputation and the number of micro-batches in flight count
+    /// as the scenario has them.
     pub fn saved_per_layer(&self) -> Option<Bytes> {
         *self.per_layer.get_or_init(|| {
             let with = |layers: u64| {
@@ -169,7 +174,8 @@ impl Facts {
         })
     }
 
-    /// The same scenario with other attention, length and recomputation.
+    /// Bytes that one block of this scenario saves with another attention kernel and another
+    /// length.
     fn saved_with(&self, attention: AttentionKernel, tokens: u64) -> Option<Bytes> {
         let mut scenario = self.scenario.clone();
         scenario.set(FieldId::Attention, Value::choice(attention));
@@ -177,7 +183,8 @@ impl Facts {
         Self::of(&scenario).ok()?.saved_per_layer()
     }
 
-    /// The shortest sequence with which saved attention scores are more than all else that a block saves.
+    /// The shortest sequence with which saved attention scores take more than everything else that
+    /// a block saves.
     pub fn crossover(&self) -> Option<u64> {
         const LONGEST: u64 = 1 << 20;
         self.job.training()?;
@@ -201,7 +208,7 @@ impl Facts {
         Some(above)
     }
 
-    /// How much more memory there is at `times` the length, over now.
+    /// Factor by which memory saved for backward grows when the sequence becomes `times` as long.
     pub fn growth(&self, times: u64) -> Option<f64> {
         let Run::Training(_) = self.job.run() else { return None };
         let tokens = self.job.seq_length().saturating_mul(times);
@@ -219,6 +226,6 @@ fn saved(job: &Job) -> Option<Bytes> {
         return Some(ledger.of(MemoryKind::Activation));
     }
     job.training()?;
-    // Other stacks are not played; their moments say what stands when the loss is computed.
+    // Other stacks are not played; their ledger tells the memory when the loss is computed.
     Some(estimate(job).ledger.of(MemoryKind::Activation))
 }

@@ -1,4 +1,5 @@
-//! The figures of a scenario that a lesson can show, ask for and assert: one table, each computed by the engine.
+//! The figures of a scenario that a lesson can show, ask for and assert, in one table; the engine
+//! computes each.
 
 mod facts;
 mod table;
@@ -9,7 +10,7 @@ pub use table::FIGURES;
 use crate::estimator::MemoryKind;
 use crate::units::{Bytes, MemoryUnit, Scale, ceil_u64, grouped};
 
-/// What a figure counts, and so how it is written and read.
+/// The unit of a figure, which decides how it is written and read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// Memory of one GPU or a part of it, in bytes.
@@ -26,7 +27,7 @@ pub enum Unit {
     PerSecond(&'static str),
     /// A share, 0 to 1.
     Share,
-    /// How many times as much.
+    /// A factor, such as 4 times as much.
     Times,
     /// Operations.
     Flops,
@@ -39,7 +40,7 @@ pub enum Unit {
 pub enum Amount {
     /// A number in the figure's unit; whole numbers and bytes are exact up to 2⁵³.
     Number(f64),
-    /// There is none, such as a count of GPUs that can run it.
+    /// There is no number, such as where no count of GPUs can run the job.
     Never,
 }
 
@@ -52,7 +53,8 @@ impl Amount {
         }
     }
 
-    /// Whether it is `other` within a relative tolerance; none is none only.
+    /// True if the amount is `other` within a relative tolerance; [`Self::Never`] equals itself
+    /// alone.
     pub fn is(self, other: Self, tolerance: f64) -> bool {
         match (self, other) {
             (Self::Never, Self::Never) => true,
@@ -62,12 +64,13 @@ impl Amount {
     }
 }
 
-/// Who says a figure, and of which moment: a picture of another method shows other numbers.
+/// The method that gives a figure, and the moment it is about: a picture of another method shows
+/// other numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// The scenario itself: every method starts from it.
     Scenario,
-    /// The engine, at the fullest moment where it is about memory.
+    /// The engine, at the fullest moment where the figure is about memory.
     Engine,
     /// The engine, at the moment when the optimizer steps.
     AtStep,
@@ -80,13 +83,13 @@ pub enum Whose {
 pub struct Figure {
     /// Its name in stories and links: lower-case letters, digits and `-`.
     pub id: &'static str,
-    /// What it is called.
+    /// Its name for people.
     pub label: &'static str,
-    /// What it counts.
+    /// Its unit.
     pub unit: Unit,
-    /// Who says so.
+    /// The method that gives it.
     pub whose: Whose,
-    /// How it is computed; nothing where the scenario has no such figure.
+    /// The function that computes it; `None` where the scenario has no such figure.
     pub of: fn(&Facts) -> Option<Amount>,
 }
 
@@ -96,7 +99,7 @@ impl Figure {
         FIGURES.iter().find(|figure| figure.id == id)
     }
 
-    /// As it is written on the page.
+    /// The amount as it is written on the page.
     pub fn show(&self, amount: Amount, facts: &Facts) -> String {
         match (self.kind(), amount.number()) {
             (Some(kind), Some(number)) if on_scale(Bytes(ceil_u64(number)), facts.unit(), facts.scale()) => {
@@ -107,7 +110,7 @@ impl Figure {
         }
     }
 
-    /// The kind of memory that it is the whole of: the ledger and the bar print it too.
+    /// The kind of memory whose whole amount the figure is: the ledger and the bar print it too.
     fn kind(&self) -> Option<MemoryKind> {
         Some(match self.id {
             "weights" => MemoryKind::Parameter,
@@ -123,7 +126,8 @@ impl Figure {
 }
 
 impl Unit {
-    /// An amount in words, memory in `unit`, with the decimals of `scale` where the answer's other amounts have them.
+    /// An amount in words, memory in `unit`, with the decimals of `scale` where it is of the same
+    /// size as the answer's other amounts.
     pub fn show(self, amount: Amount, unit: MemoryUnit, scale: Option<Scale>) -> String {
         let Amount::Number(number) = amount else { return "none".to_owned() };
         match self {
@@ -141,7 +145,7 @@ impl Unit {
         }
     }
 
-    /// What an answer may be written in, in a few words.
+    /// The ways in which an answer may be written, in a few words.
     pub fn hint(self) -> String {
         match self {
             Self::Memory => "memory, such as 12 GiB or 1.2 TB".to_owned(),
@@ -167,7 +171,7 @@ fn memory(bytes: Bytes, unit: MemoryUnit, scale: Option<Scale>) -> String {
     }
 }
 
-/// Whether an amount is written with the answer's decimals.
+/// True if an amount is written with the answer's decimals.
 fn on_scale(bytes: Bytes, unit: MemoryUnit, scale: Scale) -> bool {
     bytes.0 == 0 || scale.round(bytes) >= 10 && bytes.0 / unit.bytes() < 10_000
 }
@@ -184,7 +188,7 @@ fn billions(number: f64) -> String {
     format!("{} {word}", short(number))
 }
 
-/// Three digits or so.
+/// A number with about three digits.
 fn short(number: f64) -> String {
     let whole = (number - number.round()).abs() <= 5e-4 * number.abs();
     let decimals = match number.abs() {
@@ -205,7 +209,7 @@ fn powers(number: f64) -> String {
     format!("{digits} × 10{raised}")
 }
 
-/// Names of [`words`].
+/// The names that [`words`] knows.
 pub const WORDS: [&str; 6] = ["peak-moment", "why-count", "why-ju", "model", "gradients", "zero-stage"];
 
 /// Words of a scenario that a text may hold beside figures.

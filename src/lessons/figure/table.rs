@@ -106,7 +106,8 @@ pub const FIGURES: &[Figure] = &[
     }),
     figure("state-per-sequence", "State of one request, whatever its length, on one GPU", Unit::Memory, |facts| {
         facts.job.model().mixer()?;
-        // Keys and values of one token more are the same for the second as for the first.
+        // Each token adds the same keys and values: the second as many as the first, and as one
+        // more later.
         let cached = |tokens| crate::estimator::time::cache_per_sequence(&facts.job.with_seq_length(tokens));
         let [one, two] = [cached(1)?, cached(2)?];
         bytes(one.saturating_sub(two.saturating_sub(one)))

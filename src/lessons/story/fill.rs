@@ -1,4 +1,5 @@
-//! A story told: every scenario resolved, every placeholder filled.
+//! A story with its texts filled: every scenario resolved, every placeholder replaced by its
+//! figure.
 
 use super::Story;
 use super::whose::{Attribution, attribution};
@@ -15,25 +16,25 @@ pub struct Told {
 pub struct ToldStep {
     /// Its scenario.
     pub scenario: Scenario,
-    /// What the engine says about it.
+    /// The engine's results for the scenario.
     pub facts: Facts,
     /// Its text.
     pub text: String,
-    /// What is asked, where something is.
+    /// The text of the question, where there is one.
     pub prompt: String,
-    /// The figure shown large: what it is, and its value.
+    /// The figure shown large: its name and its value.
     pub figure: (String, String),
-    /// Whose figure and picture are, where they are not of one method.
+    /// The methods of figure and picture, where these are not of one method.
     pub whose: Option<Attribution>,
-    /// The answer to the question, as it is written.
+    /// The answer to the question, as it is written on the page.
     pub answer: String,
 }
 
-/// What stands for a figure that a scenario does not have.
+/// The sign in place of a figure that a scenario does not have.
 const NOTHING: &str = "–";
 
 impl Told {
-    /// Tells a story.
+    /// Fills the texts of a story.
     ///
     /// # Errors
     /// As [`Story::scenarios`].
@@ -97,7 +98,7 @@ pub fn filled(text: &str, index: usize, facts: &[Facts]) -> String {
     out + rest
 }
 
-/// What a placeholder stands for: `figure` or `figure@step`.
+/// The value of a placeholder, `figure` or `figure@step`; `None` for a name that is no figure's.
 fn of_name(name: &str, index: usize, facts: &[Facts]) -> Option<String> {
     let (id, at) = match name.split_once('@') {
         Some((id, step)) => (id, step.parse::<usize>().ok()?.checked_sub(1)?),

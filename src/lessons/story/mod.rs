@@ -1,4 +1,5 @@
-//! Stories: steps with a scenario, a sentence or two, what to look at, and perhaps a question.
+//! Stories: steps with a scenario, a sentence or two, a part of the page to look at, and perhaps a
+//! question.
 //!
 //! A story is a file (JSON, [`VERSION`]): the ones that ship are in [`shipped`], a lecturer's own are read by [`Story::read`], which
 //! names every problem in a sentence. Texts are plain text: control and reordering characters are dropped, lengths are capped, and the
@@ -24,7 +25,7 @@ use crate::scenario::{FieldId, FieldKind, Scenario, field, parse};
 
 /// The version of the story files written.
 pub const VERSION: u64 = 1;
-/// The longest file that is looked at, bytes.
+/// The longest file that is read, bytes.
 pub const LONGEST_FILE: usize = 64 << 10;
 /// The most steps of a story.
 pub const MOST_STEPS: usize = 40;
@@ -51,23 +52,23 @@ pub struct Story {
 pub struct Step {
     /// Its scenario.
     pub start: Start,
-    /// A few words.
+    /// The step's title, a few words.
     pub title: String,
     /// A sentence or two, with placeholders.
     pub text: String,
-    /// What to look at.
+    /// The part of the page to look at.
     pub look: Look,
     /// The figure shown large.
     pub figure: String,
-    /// What is asked before the text is shown.
+    /// The question that is asked before the text is shown, if there is one.
     pub question: Option<Question>,
-    /// What a test asserts against the engine.
+    /// Figures that a test compares with the engine's.
     pub claims: Vec<Claim>,
     /// Inputs that stay in sight.
     pub live: Vec<FieldId>,
 }
 
-/// Where a step's scenario comes from.
+/// The origin of a step's scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Start {
     /// A whole link, without `#`.
@@ -81,9 +82,9 @@ pub enum Start {
 pub struct Question {
     /// The figure.
     pub figure: String,
-    /// What is asked; plain text with placeholders.
+    /// The text of the question; plain text with placeholders.
     pub prompt: String,
-    /// How far an answer may be off and still be right, relative.
+    /// Relative error within which an answer is right.
     pub tolerance: f64,
 }
 
@@ -94,7 +95,7 @@ pub struct Claim {
     pub figure: String,
     /// Its value in the figure's unit.
     pub value: Amount,
-    /// How far the engine may be off, relative.
+    /// Relative error within which the engine's value agrees.
     pub tolerance: f64,
 }
 
@@ -123,7 +124,7 @@ pub enum Look {
 }
 
 impl Look {
-    /// Each with its word in files and its name for people.
+    /// Each part with its word in files and its name for people.
     pub const ALL: [(Self, &'static str, &'static str); 9] = [
         (Self::Bar, "bar", "Bar by kind"),
         (Self::States, "states", "Bar by kind when the optimizer steps"),
@@ -136,7 +137,7 @@ impl Look {
         (Self::Methods, "methods", "Five documents"),
     ];
 
-    /// Its word.
+    /// The word of the part in files.
     pub fn word(self) -> &'static str {
         Self::ALL.iter().find(|(look, ..)| *look == self).map_or("bar", |(_, word, _)| word)
     }
@@ -148,7 +149,7 @@ impl Look {
 }
 
 impl Step {
-    /// A step that shows a scenario and says nothing yet.
+    /// A step that shows a scenario and has no text yet.
     pub fn of(link: &str) -> Self {
         Self {
             start: Start::Link(link.to_owned()),
@@ -217,7 +218,8 @@ fn change(scenario: &mut Scenario, changes: &[(String, String)]) -> Result<(), S
     Ok(())
 }
 
-/// Someone's text: without control and reordering characters, and cut.
+/// A text that somebody wrote, cut to `longest` characters and without control and reordering
+/// characters.
 pub fn plain(text: &str, longest: usize) -> String {
     // A huge text is cut before it is cleaned.
     let head: String = text.chars().take(longest.saturating_mul(4)).collect();

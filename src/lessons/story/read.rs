@@ -1,4 +1,5 @@
-//! Reading a story file. Field by field rather than derived, so that every problem is a sentence for people.
+//! Reads a story file, field by field rather than by derived code, so that every problem is a
+//! sentence for people.
 
 use serde_json::Value;
 use thiserror::Error;
@@ -10,10 +11,10 @@ use crate::scenario::field_of_key;
 /// The tolerance of a question that states none.
 const TOLERANCE: f64 = 0.05;
 
-/// Why a story cannot be read. Written out, it is one sentence for every problem.
+/// The reason why a story cannot be read. Printed, it is one sentence for every problem.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StoryError {
-    /// It is no story, or parts of it are missing or wrong: a sentence for each.
+    /// The text is no story, or parts of it are missing or wrong: a sentence for each.
     #[error("{}", .0.join(" "))]
     Malformed(Vec<String>),
     /// A later version of the page wrote it.
@@ -149,7 +150,7 @@ fn claim(value: &Value) -> Result<Claim, String> {
 
 fn tolerance(value: &Value, otherwise: f64) -> f64 {
     let stated = value.get("tolerance").and_then(Value::as_f64).filter(|share| (0.0..=1.0).contains(share));
-    // A ten-thousandth is fine enough, and is written and read alike.
+    // Steps of a ten-thousandth are fine enough, and are written and read without a difference.
     stated.map_or(otherwise, |share| (share * 1e4).round() / 1e4)
 }
 
@@ -157,7 +158,7 @@ fn text(value: &Value, key: &str, longest: usize) -> String {
     plain(value.get(key).and_then(Value::as_str).unwrap_or_default(), longest)
 }
 
-/// Whether a story may be called that in links and storage.
+/// True if `id` can be the name of a story in links and storage.
 pub(super) fn is_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=40).contains(&id.len()) && id.bytes().all(plain) && !id.starts_with('-') && !id.ends_with('-')

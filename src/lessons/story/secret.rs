@@ -1,18 +1,20 @@
-//! Texts of a story that tell the answer to one of its questions: a sheet without answers leaves them out.
+//! Texts of a story that give away the answer to one of its questions: a sheet without answers
+//! leaves them out.
 
 use super::{Step, Told, ToldStep};
 
-/// Answers in words, and the words that tell them.
+/// Answers in words, each of which means that there is no number.
 const NONE: [&str; 5] = ["none", "no number", "never", "impossible", "cannot exist"];
 
 impl Told {
-    /// Whether a text states the answer to a question of the story, as it is written or by its number alone.
+    /// True if a text gives away the answer to a question of the story, as it is written or by its
+    /// number alone.
     pub fn tells_an_answer(&self, text: &str) -> bool {
         let text = plain(text);
         self.questions().any(|step| states(&text, &plain(&step.answer)))
     }
 
-    /// Whether a step's figure is one that the story asks for, or is written alike.
+    /// True if a step's figure is one that the story asks for, or is written alike.
     pub fn figure_tells(&self, steps: &[Step], index: usize) -> bool {
         let Some((step, told)) = steps.get(index).zip(self.steps.get(index)) else { return false };
         let asked = |(other, found): (&Step, &ToldStep)| {
@@ -27,7 +29,7 @@ impl Told {
     }
 }
 
-/// Lower case, every kind of space as one.
+/// The text in lower case, with every run of spaces as one space.
 fn plain(text: &str) -> String {
     text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -46,7 +48,7 @@ fn number(answer: &str) -> &str {
     if number.is_empty() { answer } else { number }
 }
 
-/// Whether the text holds these words, not as a part of a longer word or number.
+/// True if the text holds these words, and not as a part of a longer word or number.
 fn holds(text: &str, words: &str) -> bool {
     text.match_indices(words).any(|(at, _)| {
         let (before, behind) = (text.get(..at).unwrap_or_default(), text.get(at + words.len()..).unwrap_or_default());

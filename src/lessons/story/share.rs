@@ -8,7 +8,8 @@ use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
 use super::{LONGEST_FILE, Story, StoryError};
 
-/// The longest packed story, characters: with the rest of a link it stays below what links carry.
+/// The longest packed story, characters: with the rest of a link it stays below the length that
+/// links may have.
 pub const LONGEST_LINK: usize = 1900;
 
 /// Best compression; stories are short.
@@ -22,7 +23,8 @@ fn letters() -> Option<GeneralPurpose> {
 
 /// The story as the value of a link's key; nothing where it is longer than [`LONGEST_LINK`].
 pub fn packed(story: &Story) -> Option<String> {
-    // A letter at the end: chat programs leave punctuation there out of the link.
+    // The text ends with a letter, because chat programs leave punctuation at the end out of a
+    // link.
     let text = letters()?.encode(compress_to_vec_zlib(story.write().as_bytes(), LEVEL)) + "z";
     (text.len() <= LONGEST_LINK).then_some(text)
 }

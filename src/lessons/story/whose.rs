@@ -1,20 +1,21 @@
-//! Whose figure and whose picture a step shows. Two methods on one slide say so: their numbers differ.
+//! The methods of the figure and of the picture that a step shows. Where they are two, the slide
+//! names both, because their numbers differ.
 
 use super::{Look, Step};
 use crate::estimator::MemoryKind;
 use crate::lessons::figure::{Facts, Whose};
 
-/// Whose the figure and the picture are, where they are not of one method and one moment.
+/// The methods of figure and picture, where these are not of one method and one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attribution {
-    /// Who says the figure.
+    /// The method that gives the figure.
     pub figure: String,
-    /// Who says what the picture shows.
+    /// The method that gives the numbers of the picture.
     pub picture: &'static str,
 }
 
 impl Attribution {
-    /// Whether a figure's label names its method already.
+    /// True if a figure's label names its method already.
     pub fn is_said_by(&self, label: &str) -> bool {
         label.contains(self.figure.trim_start_matches("by "))
     }
@@ -42,7 +43,7 @@ pub fn attribution(step: &Step, facts: &Facts) -> Option<Attribution> {
     }
 }
 
-/// Whether model states are the same at the fullest moment and when the optimizer steps, as they are written.
+/// True if model states are written alike at the fullest moment and when the optimizer steps.
 fn is_peak(facts: &Facts) -> bool {
     let shown = |kind| facts.at_step(kind).map(|at_step| [at_step, facts.kind(kind)].map(|bytes| facts.scale().show(bytes)));
     let states = [MemoryKind::Parameter, MemoryKind::Gradient, MemoryKind::OptimizerState];

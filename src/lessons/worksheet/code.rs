@@ -1,14 +1,14 @@
-//! What a student hands in, and the lecturer checks.
+//! The code that a student hands in and the lecturer checks.
 
 use super::draw::hash;
 use super::{Worksheet, word};
 
-/// How one task went.
+/// The outcome of one task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whether the last answer was right.
+    /// True if the last answer was right.
     pub right: bool,
-    /// How many answers were given; 9 stands for nine and more.
+    /// The number of answers that were given; 9 stands for nine and more.
     pub tries: u8,
 }
 
@@ -24,7 +24,8 @@ pub struct Code {
 }
 
 impl Outcome {
-    /// What is known of a task from two places, such as two tabs: what was right stays right, and tries are not lost.
+    /// The outcome of a task that was worked on in two places, such as two tabs: a right answer
+    /// stays right, and tries are not lost.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         match (self.right, other.right) {
@@ -35,7 +36,8 @@ impl Outcome {
         }
     }
 
-    /// `0` not tried, `1` to `9` right at that try, `a` to `i` wrong after so many.
+    /// `0` for a task that was not tried, `1` to `9` for one right at that try, `a` to `i` for one
+    /// that is wrong after that many tries.
     fn letter(self) -> char {
         let tries = u32::from(self.tries.min(9));
         match (self.right, tries) {
@@ -88,7 +90,8 @@ impl Code {
     }
 }
 
-/// Four letters or digits that change with any other: against slips, not against cheating.
+/// Four letters or digits that change with any character of `body`: they guard against slips, not
+/// against cheating.
 fn check(body: &str) -> String {
     let mut rest = hash(&format!("headroom worksheet 1 {body}"));
     rest ^= rest >> 32;

@@ -1,6 +1,7 @@
 //! Random choices that never change: SplitMix64 (Steele, Lea and Flood 2014), begun with the FNV-1a hash of a text.
 //!
-//! Written out because results must be the same in every later version, which random number crates do not promise.
+//! Written out, because the numbers must be the same in every later version, which random number
+//! crates do not promise.
 
 pub(super) struct Draw(u64);
 
@@ -17,10 +18,10 @@ impl Draw {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `count`; 0 where there is none.
+    /// A number below `count`; 0 where `count` is 0.
     pub(super) fn below(&mut self, count: usize) -> usize {
         let count = u64::try_from(count).unwrap_or(1).max(1);
-        // Lists are short: the remainder favours nobody noticeably.
+        // Lists are short, so taking the remainder prefers none noticeably.
         usize::try_from(self.next() % count).unwrap_or(0)
     }
 }

@@ -1,4 +1,4 @@
-//! What a browser keeps of a class's worksheets, so that a reload loses no answer.
+//! The record of a class's worksheets that a browser keeps, so that a reload loses no answer.
 
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -7,19 +7,19 @@ use super::{Code, Outcome, word};
 
 /// The version of the records written.
 pub const VERSION: u64 = 1;
-/// The longest record that is looked at, bytes.
+/// The longest record that is read, bytes.
 const LONGEST: usize = 64 << 10;
-/// So many students of a class share one browser at most; the earliest one goes.
+/// The most students of a class that one browser keeps; beyond them the earliest one is dropped.
 const MOST: usize = 200;
 
 /// The results of the students who used this browser, the last one last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept(Vec<Code>);
 
-/// Why a record cannot be read.
+/// The reason why a record cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum KeptError {
-    /// It is no record of this class, or a part of it is missing or wrong.
+    /// The text is no record of this class, or a part of it is missing or wrong.
     #[error("this is no progress of a worksheet")]
     Malformed,
     /// A later version of the page wrote it.
@@ -54,12 +54,12 @@ impl Kept {
         json!({ "v": VERSION, "codes": codes }).to_string()
     }
 
-    /// The student who was here last.
+    /// The student who used this browser last.
     pub fn last(&self) -> Option<&Code> {
         self.0.last()
     }
 
-    /// How a student's tasks stand, one after the other; nothing is known of somebody new.
+    /// The outcomes of a student's tasks, in order; empty for a new student.
     pub fn outcomes(&self, student: &str) -> &[Outcome] {
         self.0.iter().find(|code| code.student == word(student)).map_or(&[], |code| &code.outcomes)
     }

@@ -1,8 +1,9 @@
 //! Worksheets: the same tasks for a class, drawn from a seed, so that each student has other parameters.
 //!
-//! The seed is the class's word and the student's name; the numbers drawn from it never change, which frozen fixtures hold. A student
-//! hands in a [`Code`]: who, which tasks were right, after how many tries. It carries a check sum against slips of the pen and is
-//! signed by nothing: whoever wants to can make one up.
+//! The seed is the class's word and the student's name; the numbers drawn from it never change,
+//! which frozen fixtures hold. A student hands in a [`Code`]: the name, which tasks were right, and
+//! after how many tries. It carries a check sum against slips of the pen. It is not signed: anyone
+//! can make one up.
 
 mod code;
 mod draw;
@@ -35,13 +36,13 @@ pub struct Worksheet {
 pub struct Task {
     /// Its scenario with the student's parameters.
     pub scenario: Scenario,
-    /// What the engine says about it.
+    /// The engine's results for the scenario.
     pub facts: Facts,
-    /// What is asked, with the student's numbers.
+    /// The question, with the student's numbers.
     pub prompt: String,
     /// The figure that is asked for.
     pub figure: &'static Figure,
-    /// How far an answer may be off and still be right, relative.
+    /// Relative error within which an answer is right.
     pub tolerance: f64,
 }
 
@@ -55,11 +56,12 @@ impl Worksheet {
     }
 }
 
-/// A template with its values drawn. A test holds that every one of every draw resolves.
+/// A template with its values drawn. A test holds that every one of them resolves.
 fn task(template: &Template, draw: &mut Draw) -> Option<Task> {
     let mut scenario = crate::scenario::codec::decode(template.link).scenario;
     for (key, values) in template.drawn {
-        // Drawn even where it cannot be used: later tasks must not depend on it.
+        // The value is drawn even where it cannot be used, because later tasks must not depend on
+        // that.
         let value = values.get(draw.below(values.len()));
         if let (Some(field), Some(value)) = (field_of_key(key), value) {
             scenario.set(field.id, parse(field.id, value).ok()?);
@@ -70,7 +72,7 @@ fn task(template: &Template, draw: &mut Draw) -> Option<Task> {
     Some(Task { scenario, facts, prompt, figure: Figure::find(template.figure)?, tolerance: template.tolerance })
 }
 
-/// A word as links and codes have it: lower-case letters, digits and `-`.
+/// A word in the form that links and codes have: lower-case letters, digits and `-`.
 pub fn word(text: &str) -> String {
     let lower = plain(text, LONGEST_WORD).to_lowercase();
     let kept = lower.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '-' });

@@ -1,4 +1,5 @@
-//! The tasks: data. What is drawn for a student may be added to at the end of the table only: earlier worksheets keep their numbers.
+//! The tasks, as data. Values that are drawn for a student may be added at the end of the table
+//! only, so that earlier worksheets keep their numbers.
 
 /// A task before its values are drawn.
 pub(super) struct Template {
@@ -6,11 +7,11 @@ pub(super) struct Template {
     pub link: &'static str,
     /// Fields whose values are drawn, each with the values.
     pub drawn: &'static [(&'static str, &'static [&'static str])],
-    /// What is asked for.
+    /// The figure that is asked for.
     pub figure: &'static str,
-    /// What is asked; figures in braces.
+    /// The text of the question, with figures in braces.
     pub prompt: &'static str,
-    /// How far an answer may be off, relative.
+    /// Relative error within which an answer is right.
     pub tolerance: f64,
 }
 

@@ -14,7 +14,8 @@ pub(super) fn answer(scene: Scene<'_>) -> MethodAnswer {
     if scene.inputs.is_training() { training(scene) } else { serving(scene) }
 }
 
-/// What the document divides weights, gradients and optimizer by: its `ZeRO` formulas with its 3D ones.
+/// The document's divisors of weights, gradients and optimizer: its `ZeRO` formulas joined with its
+/// 3D ones.
 fn divisors(inputs: &MethodInputs, ranks: u64) -> [u64; 3] {
     let (t, p) = (inputs.tensor_model_parallel_size, inputs.pipeline_model_parallel_size);
     let share = |from: u8| if inputs.zero_stage >= from { ranks.max(1) } else { 1 };

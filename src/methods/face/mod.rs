@@ -49,7 +49,7 @@ struct Draft {
     gpus: GpuAnswer,
     states: StatesUse,
     activations: ActivationUse,
-    /// Why its overhead is what it is.
+    /// The reason for the method's overhead.
     overhead_reason: String,
     not_covered: Vec<&'static str>,
     remarks: Vec<String>,

@@ -1,4 +1,4 @@
-//! Why a method and the engine differ, worked out from the scenario.
+//! Reasons why a method and the engine differ, worked out from the scenario.
 
 use crate::config::{Normalization, Recompute};
 use crate::optimizers::Served;
@@ -9,9 +9,9 @@ use super::{Scene, parameters};
 
 /// How a method arrives at weights, gradients and optimizer.
 pub(super) struct StatesUse {
-    /// Parameters it reckons with.
+    /// Parameters that the method reckons with.
     pub parameters: u64,
-    /// Its formula for them, if it has one.
+    /// The method's formula for the number of parameters, if it has one.
     pub formula: Option<&'static str>,
     /// Features of this model that the formula does not know.
     pub unknown_features: Vec<String>,
@@ -19,9 +19,9 @@ pub(super) struct StatesUse {
     pub rounded_from: Option<u64>,
     /// Bytes per parameter: weights, gradients, optimizer.
     pub bytes: [f64; 3],
-    /// What it divides them by.
+    /// The method's divisors of weights, gradients and optimizer.
     pub divisors: [u64; 3],
-    /// What else to know about each.
+    /// A further remark on each of the three, if there is one.
     pub notes: [Option<&'static str>; 3],
 }
 
@@ -43,15 +43,15 @@ impl StatesUse {
 /// How a method arrives at activations.
 #[derive(Default)]
 pub(super) struct ActivationUse {
-    /// Sequences, and the GPUs that share them: what one GPU holds at once.
+    /// Sequences, and the number of GPUs that share them; one GPU holds the quotient at once.
     pub sequences: (u64, u64),
     /// Bytes it counts per element of one `a·s²·b·L` matrix of scores; 0 if none.
     pub score_bytes: u64,
-    /// What it divides those scores by on top.
+    /// The method's further divisor of those scores.
     pub score_divisor: u64,
-    /// Whether it takes the feed-forward layer to be `4h` wide.
+    /// True if the method takes the feed-forward layer to be `4h` wide.
     pub assumes_four_h: bool,
-    /// Whether it leaves out the tensor degree.
+    /// True if the method leaves out the tensor degree.
     pub ignores_tensor_degree: bool,
     /// Further reasons.
     pub extra: Vec<String>,
@@ -64,21 +64,22 @@ pub(super) fn sentence(reasons: &[String]) -> String {
     letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_ascii_uppercase(), letters.as_str()))
 }
 
-/// What the engine keeps per parameter: weights, gradients, optimizer with master weights.
+/// Bytes that the engine keeps per parameter: weights, gradients, optimizer with master weights.
 fn engine_bytes(inputs: &MethodInputs) -> [f64; 3] {
     let width = |dtype: DType| to_f64(dtype.bits()) / 8.0;
     if !inputs.is_training() {
         return [width(inputs.weight_dtype), 0.0, 0.0];
     }
     let recipe = inputs.precision.recipe(inputs.gradients);
-    // Where parameters keep different states there is no one figure: it is equal to nothing and above nothing.
+    // Where parameters keep different states there is no single figure. NaN is equal to nothing and
+    // above nothing, so no comparison with it holds.
     let share = |served| if matches!(served, Served::Those(_)) { f64::NAN } else { 1.0 };
     let moments = inputs.optimizer.spec().state_bytes_per_parameter(recipe.optimizer_state, share);
     let copy = recipe.gradient_copy.map_or(0.0, width);
     [width(recipe.parameter), width(recipe.gradient) + copy, recipe.master.map_or(0.0, width) + moments]
 }
 
-/// What the layout divides weights, gradients and optimizer by.
+/// The layout's divisors of weights, gradients and optimizer.
 fn layout_divisors(inputs: &MethodInputs) -> [u64; 3] {
     let share = |from: u8| if inputs.is_training() && inputs.zero_stage >= from { inputs.data_parallel_size } else { 1 };
     [3, 2, 1].map(|from| product([inputs.model_parallel_size(), share(from)]).max(1))
@@ -138,7 +139,7 @@ pub(super) fn of_states(scene: Scene<'_>, states: &StatesUse, kind: MethodKind) 
     why
 }
 
-/// Whether the engine's peak lies where backward has not written all gradients.
+/// True if the engine's peak lies where backward has not written all gradients.
 fn gradients_are_missing(scene: Scene<'_>) -> bool {
     let ([_, bytes, _], [_, divisor, _]) = (engine_bytes(scene.inputs), layout_divisors(scene.inputs));
     let all = bytes * to_f64(scene.engine.parameters) / to_f64(divisor);
@@ -175,7 +176,7 @@ pub(super) fn of_activations(scene: Scene<'_>, activations: &ActivationUse) -> V
     why
 }
 
-/// Scores that one of the two counts and the other does not.
+/// The difference in scores: one of the two sides counts scores that the other leaves out.
 fn of_scores(scene: Scene<'_>, activations: &ActivationUse) -> Option<String> {
     let inputs = scene.inputs;
     if inputs.recompute == Recompute::Full {
@@ -202,7 +203,7 @@ fn of_scores(scene: Scene<'_>, activations: &ActivationUse) -> Option<String> {
     }
 }
 
-/// What a block of this model keeps that the formulas do not know.
+/// Tensors that a block of this model keeps and that the formulas do not know, in words.
 fn of_block(inputs: &MethodInputs, assumes_four_h: bool) -> Vec<String> {
     let mut why = Vec::new();
     if inputs.recompute == Recompute::Full {
@@ -297,7 +298,7 @@ pub(super) fn unknown_features(inputs: &MethodInputs, assumes: Assumes) -> Vec<S
     features
 }
 
-/// What a parameter formula assumes.
+/// The assumptions of a parameter formula.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "five independent yes-or-no assumptions of a formula")]
 pub(super) struct Assumes {

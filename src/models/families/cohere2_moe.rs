@@ -51,7 +51,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             unless: Some("layer_types"),
         },
     ],
-    // They say how windows and shared experts' outputs are put together.
+    // These keys say how windows and shared experts' outputs are put together.
     not_looked_at: &["prefix_dense_sliding_window_pattern", "shared_expert_combination_strategy"],
     ..super::cohere::FAMILY
 };

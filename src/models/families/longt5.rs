@@ -1,4 +1,5 @@
-//! `longt5` (transformers 5.23, `models/longt5`): T5 whose encoder sees what is near, or that and the means of blocks.
+//! `longt5` (transformers 5.23, `models/longt5`): T5 whose encoder sees nearby tokens, or these and
+//! the means of blocks.
 
 use crate::models::prelude::*;
 

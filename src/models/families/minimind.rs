@@ -13,7 +13,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
     sizes: Sizes::of([512, 0], 8, 8, 6400, 8192).kv(2),
     tied: true,
     only: &[Only::else_refused("use_moe", &["false"], "experts")],
-    // They count only where there are experts.
+    // These keys count only where there are experts.
     not_looked_at: &["n_routed_experts", "n_shared_experts", "num_experts_per_tok", "multiple_of"],
     ..FamilySpec::PLAIN
 };

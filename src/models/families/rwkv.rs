@@ -1,5 +1,5 @@
 //! `rwkv` (transformers 5.23, `models/rwkv`), RWKV-4: sums of every channel in place of attention, and a gate on the feed-forward layer.
-//! It is served here, not trained.
+//! The model is served here, not trained.
 
 use crate::models::prelude::*;
 

@@ -34,7 +34,7 @@ const CLASSES: &[&str] = &[
     "DeiTForImageClassification",
     "DeiTForImageClassificationWithTeacher",
 ];
-/// Those with a word for what a teacher says.
+/// Classes with a token for the teacher's answer (distillation).
 const DISTILLED: &[&str] = &["DeiTModel", "DeiTForImageClassification", "DeiTForImageClassificationWithTeacher"];
 
 /// `vit`.

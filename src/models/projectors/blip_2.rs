@@ -72,7 +72,7 @@ pub const CROSS: TowerPart = TowerPart {
 /// The feed-forward layers of queries.
 pub const FEED: TowerPart = TowerPart { times: SecondLayers, layers: &FEED_LAYERS };
 
-/// Those of texts.
+/// The feed-forward layers of texts.
 pub const FEED_TEXT: TowerPart = TowerPart { times: TEXTS, layers: &FEED_LAYERS };
 
 const FEED_LAYERS: [TowerLayer; 3] =

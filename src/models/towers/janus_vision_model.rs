@@ -47,7 +47,7 @@ pub const TOWER: TowerSpec = TowerSpec {
     ..TowerSpec::PLAIN
 };
 
-/// The inner width is a multiple of the width, and every block has what a switch adds.
+/// The inner width is a multiple of the width, and every block has the parts that a switch adds.
 fn follow(sizes: &mut TowerSizes) {
     patches(sizes);
     product(sizes, Inner, Hidden, sizes.get(Further));

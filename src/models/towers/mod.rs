@@ -1,4 +1,5 @@
-//! Vision towers, one file each: what `transformers` 5.23 builds of a file's vision part.
+//! Vision towers, one file each: the modules that `transformers` 5.23 builds for a file's vision
+//! part.
 //!
 //! Facts are taken from its configuration classes (defaults) and modules (layers, biases).
 

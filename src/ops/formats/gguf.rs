@@ -43,7 +43,7 @@ const IQ2_XXS: Block = block(DType::Int2, 256, 2);
 const IQ1_M: Block = block(DType::Int1, 256, 24);
 const IQ1_S: Block = block(DType::Int1, 256, 18);
 
-/// What the rules ask of a model.
+/// Facts of a model that the rules for its tensors' types depend on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
     /// Layers.
@@ -54,7 +54,7 @@ pub(super) struct Facts {
     experts: u64,
     /// Rows are no multiple of 256 numbers, as Falcon's.
     odd_rows: bool,
-    /// What llama.cpp calls a 70B model: 80 layers of llama or Qwen2.
+    /// True for a model that llama.cpp counts as 70B: 80 layers of llama or Qwen2.
     seventy: bool,
     tied: bool,
 }
@@ -79,7 +79,7 @@ impl Facts {
     }
 }
 
-/// Whether the rules treat some layers of that place differently.
+/// True if the rules treat some layers of that place differently.
 pub(super) const fn by_layer(place: Place) -> bool {
     matches!(place, Place::Value | Place::Joint | Place::Down | Place::Up)
 }

@@ -1,7 +1,9 @@
-//! What quantised weights and caches really take: one table of formats, each with the tensors stored beside the numbers.
+//! Bytes that quantised weights and caches really take: one table of formats, each with the tensors
+//! stored beside the numbers.
 //!
-//! Bytes follow from the shapes of the operation list. What a format leaves alone (embedding, head, norms, biases, routers) stays in 16
-//! bits, or as its software stores it.
+//! Bytes follow from the shapes of the operation list. Parameters that a format leaves alone
+//! (embedding, head, norms, biases, routers) stay in 16 bits, or as the format's software stores
+//! them.
 
 mod gguf;
 
@@ -31,7 +33,7 @@ enum Place {
     Down,
     /// Any other matrix.
     Other,
-    /// What no format quantises: vectors, positions, routers.
+    /// Parameters that no format quantises: vectors, positions, routers.
     Small,
 }
 
@@ -69,7 +71,7 @@ pub(crate) fn matrices(shape: &Shape) -> u64 {
     if shape.dims().count() > 2 { shape.dims().next().map_or(1, |dim| dim.1) } else { 1 }
 }
 
-/// What shares one value of a tensor beside the weights.
+/// The weights that share one value of a further tensor, such as a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Per {
     /// So many numbers along the input of one output column.
@@ -164,31 +166,31 @@ pub struct Formats {
     group_size: u64,
 }
 
-/// What one parameter takes on a rank.
+/// Bytes that one parameter takes on a rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stored {
     /// Format of the numbers.
     pub dtype: DType,
     /// The numbers.
     pub bytes: Bytes,
-    /// What stands beside them: name, format, values, bytes.
+    /// Tensors stored beside the numbers: name, format, number of values, bytes.
     pub beside: [Option<(&'static str, DType, u64, Bytes)>; 2],
 }
 
 impl Stored {
-    /// All of it.
+    /// Bytes of the numbers and of the tensors beside them.
     pub fn total(&self) -> Bytes {
         self.bytes + self.extra()
     }
 
-    /// What stands beside the numbers.
+    /// Bytes of the tensors beside the numbers.
     pub fn extra(&self) -> Bytes {
         self.beside.iter().flatten().map(|beside| beside.3).sum()
     }
 }
 
 impl Formats {
-    /// That format of that model; `group_size` counts for formats that leave it open.
+    /// The format `format` for that model; `group_size` counts for formats that leave it open.
     pub fn of(model: &ModelConfig, format: WeightFormat, group_size: u64) -> Self {
         let table = FORMATS.iter().find(|row| row.of == format);
         let has_experts = model.moe.is_some();
@@ -204,7 +206,8 @@ impl Formats {
         }
     }
 
-    /// Calls `visit` with what `elements` of a parameter's elements take in each of those layers, alike ones counted together.
+    /// Calls `visit` with the bytes that `elements` of a parameter's elements take in each of those
+    /// layers; layers alike are counted together.
     pub fn each(&self, tensor: &Tensor, elements: u64, layers: impl Iterator<Item = u64>, mut visit: impl FnMut(Stored, u64)) {
         let place = place(tensor);
         if self.table.is_some() || self.format.is_plain() || !gguf::by_layer(place) {
@@ -228,16 +231,16 @@ impl Formats {
         }
     }
 
-    /// What `elements` of a parameter's elements take outside the layers.
+    /// Bytes that `elements` of a parameter's elements take outside the layers.
     pub fn stored(&self, tensor: &Tensor, elements: u64) -> Stored {
         self.stored_at(tensor, place(tensor), 0, elements)
     }
 
-    /// What `elements` of that layer's parameter take.
+    /// Bytes that `elements` of a parameter's elements take in that layer.
     fn stored_at(&self, tensor: &Tensor, place: Place, layer: u64, elements: u64) -> Stored {
         let shape = &tensor.shape;
         let all = shape.elements().0.max(1);
-        // A rank's share of what belongs to whole rows or groups.
+        // A rank's share of the values that belong to whole rows or groups.
         let share = |values: u64| {
             let part = u128::from(values) * u128::from(elements);
             u64::try_from(part.div_ceil(u128::from(all))).unwrap_or(u64::MAX)
@@ -273,7 +276,8 @@ impl Formats {
     }
 }
 
-/// What a cache stores beside its numbers: values for each head and token, by that width of a head, and their format.
+/// Values that a cache stores beside its numbers for each head and token, by the width of a head:
+/// their name and how many there are; `None` for formats without such values.
 pub(super) fn beside_cache(format: CacheFormat, width: u64) -> Option<(&'static str, u64)> {
     match format {
         CacheFormat::Int4 => Some(("scales and zero points", 2)),
@@ -287,7 +291,7 @@ pub fn values(count: u64) -> Shape {
     Shape::of([Dim("values", count)])
 }
 
-/// Whether a parameter belongs to experts of which a token takes some.
+/// True if a parameter belongs to experts of which a token takes some.
 pub fn is_routed(op: &Op, tensor: &Tensor) -> bool {
     matrices(&tensor.shape) > 1 && op.name.starts_with("Experts")
 }

@@ -50,7 +50,8 @@ struct Widths {
 }
 
 impl Widths {
-    /// Those of heads of queries, and of keys and values, with a query's and a value's width.
+    /// Widths for so many heads of queries, and of keys and values, where a query and a value have
+    /// these widths.
     fn of([heads, kv_heads]: [Dim; 2], [query, value]: [u64; 2]) -> Self {
         let of = |heads: Dim, width| Dim(heads.0, heads.1.saturating_mul(width));
         Self { queries: of(heads, query), keys: of(kv_heads, query), values: of(kv_heads, value), output: of(heads, value) }
@@ -174,7 +175,7 @@ impl Rank<'_> {
     /// FlashAttention's package works in `[b, s, a, d]`, its output is copied back to `[s, b, a·d]`. Context parallelism keeps the output
     /// as the ring or the exchange of heads made it (Transformer Engine, `context_parallel.py`).
     fn kept_by_kernel(&self, widths: &Widths) -> Vec<Tensor> {
-        // Where the projection does not keep what it reads, the kernel alone keeps its output.
+        // Where the projection does not keep its input, the kernel alone keeps its output.
         let apart = !self.options().fused_attention || self.layout.cp() > 1 || !self.keeps_input(OUTPUT.2);
         let output = || self.saved("attention output in the kernel's layout", self.all(), widths.output);
         let log_sum_exp = tensor("log-sum-exp", Role::Saved, [self.b(), self.heads(), self.s()], DType::Fp32);

@@ -22,7 +22,7 @@ pub(super) struct Activation {
 }
 
 impl Activation {
-    /// That between two layers whose inner columns so many ranks share.
+    /// The function between two layers whose inner columns so many ranks share.
     pub fn between(up: &Linear, down: &Linear, ranks: u64) -> Self {
         let output = Dim(down.depth.0, down.depth.1.div_ceil(ranks));
         let input = match up.columns.1 / down.depth.1.max(1) {
@@ -32,7 +32,8 @@ impl Activation {
         Self { input, output }
     }
 
-    /// Whether a gate is multiplied in.
+    /// True if the function multiplies a gate in, so that it reads two columns for each that it
+    /// makes.
     pub const fn is_gated(&self) -> bool {
         self.input.1 > self.output.1
     }
@@ -111,7 +112,7 @@ impl Rank<'_> {
         step.with(self.backward(part, self.all())).norms(bytes, 1)
     }
 
-    /// A layer of all experts of this rank, which saves what it reads.
+    /// A layer of all experts of this rank, which saves its input.
     pub fn of_experts(&self, names: &Names, part: &Linear, (rows, input): (Rows, Tensor)) -> Step {
         let kept = (!self.run.tuning.freezes_model()).then_some(input);
         let step = self.linear(names, part, rows).with(kept).with(self.waiting(names.2, rows, part.depth));

@@ -13,7 +13,8 @@ pub(super) struct Linear {
     pub columns: Dim,
     pub depth: Dim,
     pub is_biased: bool,
-    /// Whether the format of products below 16 bit applies: to all but routers (`router_gating_linear`).
+    /// True if the format of products below 16 bit applies: to all but routers
+    /// (`router_gating_linear`).
     pub is_narrow: bool,
 }
 
@@ -32,7 +33,7 @@ pub(super) fn attention(list: &OpList) -> &[Op] {
     block(list, |kind| kind.keys != Keys::None && !kind.other_heads)
 }
 
-/// Whether an operation of that name has parameters.
+/// True if an operation of that name has parameters.
 pub(super) fn has(ops: &[Op], name: &'static str) -> bool {
     parameters(ops, name).next().is_some()
 }
@@ -42,7 +43,7 @@ fn parameters<'a>(ops: &'a [Op], name: &'static str) -> impl Iterator<Item = &'a
     of.flat_map(|op| &op.tensors).filter(|tensor| tensor.role == Role::Parameter)
 }
 
-/// Whether it is a bias, of one layer or of all experts.
+/// True for a bias, of one layer or of all experts.
 fn is_bias(tensor: &Tensor) -> bool {
     tensor.name.ends_with("bias") || tensor.name.ends_with("biases")
 }

@@ -65,7 +65,7 @@ pub enum Module {
 }
 
 impl Module {
-    /// Whether selective recomputation of these brings it back.
+    /// True if selective recomputation of these modules recomputes this one.
     pub const fn is_among(self, modules: &RecomputeModules) -> bool {
         match self {
             Self::Rest => false,

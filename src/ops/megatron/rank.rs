@@ -1,4 +1,5 @@
-//! One rank: its share of tokens, heads and columns, the tensors of its operations, and what these cost.
+//! One rank: its share of tokens, heads and columns, the tensors of its operations, and the costs
+//! of these.
 
 use super::layers::Linear;
 use super::{Module, Step};
@@ -55,7 +56,7 @@ impl Rank<'_> {
         self.layout.t()
     }
 
-    /// Whether tokens are split over tensor ranks outside attention and feed-forward.
+    /// True if tokens are split over tensor ranks outside attention and feed-forward.
     pub const fn splits_tokens(&self) -> bool {
         self.layout.sequence_parallel && self.t() > 1
     }
@@ -143,7 +144,7 @@ impl Rank<'_> {
         self.alive("gradient of the residual stream", self.local(), self.h())
     }
 
-    /// The gradient of what an operation reads.
+    /// The gradient of an operation's input.
     pub fn gradient_of_input(&self, rows: Rows, columns: Dim) -> Tensor {
         self.alive("gradient of the input", rows, columns)
     }
@@ -290,7 +291,7 @@ impl Rank<'_> {
         self.messages(self.model.hidden_size, split, whole)
     }
 
-    /// As above, for rows of another width.
+    /// Messages as in [`Self::among_tensor_ranks`], for rows of another width.
     pub fn messages<const N: usize>(&self, width: u64, split: [Message; N], whole: Message) -> Vec<Cost> {
         let bytes = self.bytes(count(self.all()).saturating_mul(width));
         let cost = |(collective, backward, behind): &Message| {

@@ -1,5 +1,6 @@
-//! What fine-tuning puts beside and into linear layers: low-rank adapters (peft 0.21, `tuners/lora/layer.py` and `variants.py`) and
-//! frozen weights of four bits (bitsandbytes, `nn/modules.py` and `autograd/_functions.py`).
+//! Tensors that fine-tuning puts beside and into linear layers: low-rank adapters (peft 0.21,
+//! `tuners/lora/layer.py` and `variants.py`) and frozen weights of four bits (bitsandbytes,
+//! `nn/modules.py` and `autograd/_functions.py`).
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,14 +27,15 @@ pub(super) struct Adapter {
     /// DoRA's magnitude of every output column.
     magnitude: Option<Magnitude>,
     dtype: DType,
-    /// Beside what the frozen weight gives, without peft's copy of it.
+    /// True if the adapter's output is added to the frozen layer's without peft's copy of the
+    /// latter.
     plain: bool,
     dropout: bool,
     /// `[b, s, r]`.
     narrow: Form,
 }
 
-/// DoRA's magnitude, and the shapes of what it is compared with.
+/// DoRA's magnitude, and the shapes of the tensors it is compared with.
 #[derive(Clone, Copy, Debug)]
 struct Magnitude {
     param: Param,
@@ -133,7 +135,7 @@ impl Adapter {
     fn beside<'t>(&self, x: &Var<'t>, result: Var<'t>, base: &Linear) -> Var<'t> {
         let dtype = result.dtype();
         let packed = base.packed.is_some();
-        // peft's `Linear4bit` copies what the frozen weights give, and leaves casts to autocast.
+        // peft's `Linear4bit` copies the frozen layer's output, and leaves casts to autocast.
         let result = if packed && !self.plain { result.copy().named("copy of the base output") } else { result };
         let x = if packed && base.autocast { x.clone() } else { x.clone().cast_as(self.dtype, "adapter input") };
         if let Some(magnitude) = &self.magnitude {

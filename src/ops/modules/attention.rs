@@ -75,7 +75,7 @@ pub(super) struct Attention {
     scales_values: bool,
     /// Keys are scaled.
     scales_keys: bool,
-    /// It sees the blocks of keys that an indexer chooses.
+    /// Attention sees the blocks of keys that an indexer chooses.
     index: Option<IndexBlocks>,
     /// Queries come with a gate on the output: `[b, s, a, 2d]` of both, and the gate as `[b, s, a · d]`.
     joint_gate: Option<[Form; 2]>,
@@ -100,7 +100,7 @@ impl Attention {
         Self::reading(build, build.with.h(), keys, indexed)
     }
 
-    /// This attention, with what a layer of its own adds to queries, keys and values.
+    /// This attention, with the terms that a layer of its own adds to queries, keys and values.
     pub fn adding(self, additions: &[Narrow; 3]) -> Self {
         Self { additions: Some(*additions), ..self }
     }
@@ -274,7 +274,7 @@ impl Attention {
         }
     }
 
-    /// Queries, keys and values, with what pairs of matrices add to them.
+    /// Queries, keys and values, with the terms that pairs of matrices add to them.
     fn added<'t>(&self, x: &Var<'t>, mut made: [Var<'t>; 3]) -> [Var<'t>; 3] {
         for (made, narrow) in made.iter_mut().zip(self.additions.iter().flatten()) {
             *made = made.clone().add(narrowed(narrow, x));

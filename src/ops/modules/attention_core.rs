@@ -14,7 +14,7 @@ use crate::units::DType;
 /// Names of self-attention's core: as one kernel, and written out.
 const OWN: [&str; 2] = ["Attention core (FlashAttention)", "Attention core"];
 
-/// Those of attention to an encoder's states, which meets as many tokens as these have.
+/// Names of the core of attention to an encoder's states, which meets as many tokens as these have.
 pub(crate) const CROSSES: [&str; 2] = ["Cross-attention core (FlashAttention)", "Cross-attention core"];
 
 /// How keys and values are repeated for groups of query heads.
@@ -41,7 +41,7 @@ pub(super) struct Core {
     soft_cap: bool,
     /// Biases of how far keys lie are added to scores.
     adds_biases: bool,
-    /// They are added anew, without a batch.
+    /// The biases are added anew, without a batch.
     adds_anew: bool,
     /// Attention is written out, and holds scores to its end.
     holds_scores: bool,

@@ -176,7 +176,8 @@ impl Decoder {
         Some([kept, seen.apply(SCALE).named("attention output")])
     }
 
-    /// What the feed-forward layer adds; as for attention.
+    /// The output of the feed-forward layer, and the second tensor that some layers return. A block
+    /// without such a layer runs for its products alone, as for attention.
     fn feed<'t>(&self, tape: &'t Tape, x: &Var<'t>) -> (Var<'t>, Option<Var<'t>>) {
         self.mlp.as_ref().map_or_else(|| (x.clone(), None), |mlp| mlp.run(tape, x))
     }
@@ -199,7 +200,7 @@ impl Decoder {
         (self.sum(residual, hidden).named("attention residual"), weights, handed_on)
     }
 
-    /// The sum of a half and what it is added to.
+    /// The sum of a half's output and of the residual that it is added to.
     fn sum<'t>(&self, residual: Var<'t>, x: Var<'t>) -> Var<'t> {
         if !self.adds_to_norms {
             return residual.add(x);
@@ -267,7 +268,8 @@ impl Block for Decoder {
         if self.returns_probabilities {
             return (self.sum(residual, hidden).named("block output"), weights);
         }
-        // What the feed-forward layer returns beside takes the place of the probabilities.
+        // A second result of the feed-forward layer takes the name of the attention probabilities,
+        // which are freed by this.
         let _beside = beside.or(weights);
         (self.sum(residual, hidden).named("block output"), handed_on)
     }

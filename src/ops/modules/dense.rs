@@ -44,7 +44,7 @@ struct Attention {
     rows: [Form; 2],
     /// The names of its projections.
     names: [&'static str; 2],
-    /// Shape of what keys are made of.
+    /// Shape of the tensor that keys are made of.
     states: Form,
 }
 

@@ -142,7 +142,7 @@ impl Disentangled {
         score
     }
 
-    /// Whether distances are projected as tokens are.
+    /// True if distances are projected by the same weights as tokens.
     fn shares(&self) -> bool {
         self.distances.as_ref().and_then(|distances| distances.key).is_some_and(|key| key.weight == self.key.weight)
     }

@@ -45,14 +45,14 @@ use crate::sources;
 use crate::stacks::{LossKernel, RotationKernel};
 use crate::units::DType;
 
-/// What the model's `forward` has when the first block begins.
+/// Tensors that the model's `forward` has when the first block begins.
 #[derive(Debug)]
 pub(crate) struct Embedded<'t> {
     /// The first block's input.
     pub hidden: Var<'t>,
     /// Tables of layers that see everything, and of sliding ones.
     pub tables: [Tables<'t>; 2],
-    /// What `forward` holds until it returns.
+    /// Tensors that `forward` holds until it returns.
     held: Vec<Var<'t>>,
     /// Token ids, which are the labels.
     ids: Var<'t>,
@@ -72,7 +72,7 @@ pub(crate) struct Embedded<'t> {
 #[derive(Debug)]
 pub(crate) struct Ends {
     embedding: Param,
-    /// Whether the embedding, and whether head and loss are part of it.
+    /// True if the embedding belongs to the stage; true if head and loss do.
     first: bool,
     last: bool,
     /// Format of hidden states sent between stages.
@@ -291,7 +291,7 @@ impl Ends {
         }
         build.tape.at("Output head and loss", sources::PYTORCH_AUTOGRAD);
         if with.tuning.objective.scores() {
-            // It is new, and learns whatever else does.
+            // The head for scores is new, so it learns even where the model is frozen.
             let frozen = build.tape.freeze(false);
             self.head = Some(build.linear(("score weight", None), (Dim("score", 1), with.h()), build.shapes.rows));
             build.tape.freeze(frozen);
@@ -476,7 +476,7 @@ impl Ends {
                 let hidden = self.last_norm(tape, embedded, outputs);
                 // The task's `forward` holds the encoder's output.
                 let _output = self.own.transform.is_some().then(|| hidden.clone());
-                // The decoder's output is part of what is returned.
+                // The decoder's output is part of the model's output.
                 let _unscaled = self.scales_output.then(|| hidden.clone());
                 let hidden = if self.scales_output { hidden.apply(SCALE).named("head input") } else { hidden };
                 let _pooled = self.others.and_then(|others| (others.pooled)(self, tape, &hidden));

@@ -38,7 +38,8 @@ impl FeedForward {
         }
     }
 
-    /// Its output where it is written into a block, which has no module for it: a dense layer's input is let go once it is projected.
+    /// Its output where it is written into a block, which has no module for it: a dense layer's
+    /// input is freed once it is projected.
     pub fn in_line<'t>(&self, tape: &'t Tape, x: Var<'t>) -> Var<'t> {
         match self {
             Self::Dense(mlp) => mlp.in_line(tape, x),

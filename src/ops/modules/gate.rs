@@ -36,7 +36,7 @@ impl Behind {
         self.gate.as_ref().and_then(|gate| gate.beside(x))
     }
 
-    /// The core's output, or a difference of what it makes.
+    /// The core's output, or a difference of its outputs.
     pub fn attended<'t>(
         &self,
         core: &Core,

@@ -20,7 +20,7 @@ pub(super) struct InPairs {
     norms: [Norm; 2],
     core: Core,
     shapes: Shapes,
-    /// Whether there are several query heads, and several key heads.
+    /// True if there are several query heads; true if there are several key heads.
     several: [bool; 2],
     /// Queries share keys.
     repeats: bool,

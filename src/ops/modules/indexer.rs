@@ -33,7 +33,7 @@ pub(super) struct Indexer {
     forms: Forms,
 }
 
-/// Shapes of what it makes.
+/// Shapes of the tensors that it makes.
 #[derive(Clone, Copy, Debug)]
 struct Forms {
     /// `[b, s, i · d]`, `[b, s, i, d]` and `[b, s, d]`.
@@ -74,7 +74,7 @@ pub(super) struct Sight {
 }
 
 impl Sight {
-    /// That of a layer with an indexer of its own, or without.
+    /// The sight of a layer with an indexer of its own, or without.
     pub fn new(build: &Build<'_>, mla: Mla, (sizes, own): (&Sizes, bool)) -> Self {
         let (with, tape) = (build.with, build.tape);
         let best = Dim("index_topk", sizes.topk.min(with.context_length));
@@ -97,7 +97,7 @@ impl Sight {
             (tape.constant("mask of the layer", mask.form(), mask.dtype()), hidden)
         });
         let (mask, hidden) = masks.unzip();
-        // A layer that takes what the one before has chosen hands on the same tensor.
+        // A layer that takes the tokens chosen by the layer before hands on the same tensor.
         let best = own.or_else(|| tables.chosen.clone()).unwrap_or_else(|| tape.constant("best tokens", self.best, FP32));
         let handed_on = self.hands_on.then(|| best.clone());
         Indexed { mask, handed_on, _held: hidden.into_iter().chain([best]).collect() }

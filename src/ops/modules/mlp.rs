@@ -83,7 +83,7 @@ enum Gate {
     None,
     /// A matrix of its own.
     Own(Linear),
-    /// The first half of what `up` makes; the shape of a half.
+    /// The first half of `up`'s output; the shape of a half.
     WithUp(Form),
 }
 
@@ -117,7 +117,7 @@ impl Mlp {
         Self::sized(build, build.with.ffn(), ["Feed-forward up", "Feed-forward down"])
     }
 
-    /// A feed-forward layer of that inner width, and what its two halves are called.
+    /// A feed-forward layer of that inner width, and the names of its two halves.
     pub fn sized(build: &Build<'_>, inner: Dim, names: [&'static str; 2]) -> Self {
         let (with, model) = (build.with, build.model());
         let (h, inner) = (with.h(), with.share(Part::FeedForward, inner));
@@ -164,7 +164,7 @@ impl Mlp {
         }
     }
 
-    /// This layer, with what a layer of its own adds to gate and up.
+    /// This layer, with the terms that a layer of its own adds to gate and up.
     pub fn adding(self, addition: Narrow) -> Self {
         Self { addition: Some(addition), ..self }
     }
@@ -233,7 +233,8 @@ impl Mlp {
         self.down.run(&inner)
     }
 
-    /// Up, activation and down written into a block: each tensor is let go when the next has taken its name.
+    /// Up, activation and down written into a block: each tensor is freed when the next has taken
+    /// its name.
     pub fn in_line<'t>(&self, tape: &'t Tape, x: Var<'t>) -> Var<'t> {
         tape.at(self.names[0], sources::PYTORCH_AUTOGRAD);
         let up = self.up.run(&{ x }).named("up output");

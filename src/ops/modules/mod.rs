@@ -123,7 +123,7 @@ pub(crate) struct Shapes {
     pub all_tokens: Option<Form>,
     /// `[b, s]`.
     pub tokens: Form,
-    /// The same of the text alone, where learned tokens stand before it.
+    /// `[b, s]` of the text alone, where learned tokens stand before it.
     pub text: Form,
     /// `[b, s, 1]` of norms.
     pub rows: Form,
@@ -161,16 +161,18 @@ fn keys(with: &Lowering) -> Dim {
     }
 }
 
-/// Whether ranks have parts of the tokens between attention and feed-forward, as Megatron-LM's sequence parallelism splits them.
+/// True if ranks have parts of the tokens between attention and feed-forward, as Megatron-LM's
+/// sequence parallelism splits them.
 ///
-/// transformers' tensor parallelism does not; experts and latent attention are not modelled with it.
+/// transformers' tensor parallelism does not split them; experts and latent attention are not
+/// modelled with it.
 fn splits_tokens(with: &Lowering) -> bool {
     let model = with.model;
     let plain = model.moe.is_none() && model.mla.is_none() && model.family.modules().splits_tokens;
     with.sequence_parallel && with.tensor_model_parallel_size > 1 && with.stack.modules().splits_tokens && plain
 }
 
-/// What modules are built for.
+/// Tape, settings and shapes with which modules are built.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Build<'a> {
     pub tape: &'a Tape,
@@ -336,7 +338,7 @@ impl<'a> Build<'a> {
 /// How tensor-parallel ranks share a linear layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Split {
-    /// They do not.
+    /// Ranks do not share the layer.
     None,
     /// By output columns: backward sums the input's gradient over ranks.
     Column,
@@ -361,18 +363,18 @@ pub(crate) struct Linear {
     /// How its operands are cast, where its products run in float8.
     float8: Option<Float8>,
     adapter: Option<Adapter>,
-    /// Whether autocast casts products' operands.
+    /// True if autocast casts the operands of products.
     autocast: bool,
 }
 
 impl Linear {
-    /// `x · Wᵀ (+ bias)`, and what an adapter adds.
+    /// `x · Wᵀ (+ bias)`, and the contribution of an adapter.
     pub fn run<'t>(&self, x: &Var<'t>) -> Var<'t> {
         let output = self.base(x);
         self.adapted(x, output)
     }
 
-    /// What an adapter makes of the output.
+    /// The output with an adapter's contribution, if there is an adapter.
     fn adapted<'t>(&self, x: &Var<'t>, output: Var<'t>) -> Var<'t> {
         x.tape().multiplied(x.form(), output.form());
         match &self.adapter {

@@ -148,7 +148,7 @@ impl Router {
         let logits = input.linear_outside_autocast(&{ weight }, self.all).named("router scores");
         tape.multiplied(x.form(), self.all);
         let probabilities = logits.clone().apply(SOFTMAX);
-        // The choice has no gradient, and nothing holds what it is made by.
+        // The choice has no gradient, so nothing holds the tensors that it is made from.
         let choice = tape.constant("scores to choose by", self.all, FP32);
         let (_values, experts) = choice.topk(self.chosen);
         let picked = probabilities.gather_along(&experts, self.chosen);
@@ -158,7 +158,7 @@ impl Router {
     }
 }
 
-/// Whether the softmax is over the picked experts' scores.
+/// True if the softmax is over the picked experts' scores alone.
 pub(super) fn of_picked(how: RouterScores) -> bool {
     match how {
         RouterScores::SoftmaxOfPicked | RouterScores::SoftmaxOfPickedInFp32 | RouterScores::SoftmaxInFp32OfPicked => true,
@@ -185,7 +185,7 @@ pub(super) fn correction(build: &Build<'_>, moe: &Moe) {
     }
 }
 
-/// The width of what experts read and make.
+/// The width of the vectors that experts read and make.
 pub(super) fn width(build: &Build<'_>, moe: &Moe) -> Dim {
     if moe.latent == 0 { build.with.h() } else { Dim("moe_latent_size", moe.latent) }
 }

@@ -38,7 +38,7 @@ impl Rotary {
         }
     }
 
-    /// `apply_rotary_pos_emb`: both are rotated before either original is let go.
+    /// `apply_rotary_pos_emb`: both are rotated before either original is freed.
     pub fn run<'t>(self, (q, k): (Var<'t>, Var<'t>), tables: &Tables<'t>) -> (Var<'t>, Var<'t>) {
         let Some((cos, sin)) = &tables.rotary else { return (q, k) };
         q.tape().at("Rotary positions", sources::PYTORCH_AUTOGRAD);

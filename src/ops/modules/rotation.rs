@@ -37,7 +37,7 @@ pub(super) struct Rotation {
     table: Form,
 }
 
-/// What the rotated queries and keys come with: parts that attention holds.
+/// Rotated queries, rotated keys, and the parts of heads that attention holds with them.
 pub(super) type Rotated<'t> = (Var<'t>, Var<'t>, Vec<Var<'t>>);
 
 impl Rotation {

@@ -20,7 +20,8 @@ pub(super) fn narrowed<'t>([into, out]: &Narrow, x: &Var<'t>) -> Var<'t> {
     out.run(&into.run(x))
 }
 
-/// A block that layers share, with what one of them adds to it and the projection of its output.
+/// A block that layers share, with the parameters that one of them adds to it and the projection of
+/// its output.
 #[derive(Debug)]
 struct Shared {
     /// Over the layer's input beside embedded tokens.

@@ -36,7 +36,7 @@ pub(crate) struct Tables<'t> {
 }
 
 impl<'t> Tables<'t> {
-    /// All of them.
+    /// All tables that are there.
     pub fn all(&self) -> Vec<Var<'t>> {
         let rotary = self.rotary.iter().flat_map(|(cos, sin)| [cos.clone(), sin.clone()]);
         let rest = [&self.mask, &self.alibi, &self.own_input, &self.chosen, &self.positions, &self.source, &self.before];

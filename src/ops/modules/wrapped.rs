@@ -25,7 +25,7 @@ pub(super) struct Update<'t> {
 
 /// The update's values in the weight's format.
 enum By<'t> {
-    /// All of them.
+    /// All values in one tensor.
     Sum(Var<'t>),
     /// The two matrices that make them.
     Factors([Var<'t>; 2]),

@@ -13,13 +13,13 @@ pub(crate) trait Again: std::fmt::Debug {
     fn run<'t>(&self, tape: &'t Tape, inputs: Vec<Var<'t>>);
 }
 
-/// What backward asks of the model.
+/// Calls from backward to the model.
 pub(crate) trait Model {
-    /// Runs the forward of a checkpointed frame again; `input` is what was kept of it.
+    /// Runs the forward of a checkpointed frame again; `input` is the tensor that was kept of it.
     fn recompute<'t>(&self, tape: &'t Tape, frame: usize, input: Var<'t>);
-    /// Backward comes to a layer.
+    /// Backward enters a layer.
     fn enters(&self, tape: &Tape, layer: u16);
-    /// Backward is through with a layer.
+    /// Backward leaves a layer.
     fn leaves(&self, tape: &Tape, layer: u16);
     /// The gradient of a parameter is complete.
     fn arrives(&self, tape: &Tape, param: Param);
@@ -103,7 +103,7 @@ impl Tape {
             let (wanted, inputs, part, last) = (found.saves, found.inputs.clone(), found.part.clone(), found.last);
             let (wants, keeps) = (found.wanted, !found.kept.is_empty());
             let compiled = state.nodes.get(at(last).saturating_sub(1)).is_some_and(|node| node.compiled);
-            // A compiler leaves out what nobody reads.
+            // A compiler leaves out tensors that nobody reads.
             let to_the_end = if compiled { state.whole_again } else { state.to_the_end };
             let wanted = if to_the_end { NONE } else { wanted };
             state.keeps = keeps.then_some(KeepsProducts { products: 0, again: Some(frame) });
@@ -159,7 +159,7 @@ impl State {
         follows && self.frames.get(at(before)).is_some_and(|before| !before.recomputed)
     }
 
-    /// Plays a script; what is left is its result.
+    /// Plays a script; the tensor that is left is its result.
     pub(super) fn play(&mut self, steps: &[i8], name: &'static str, form: Form, dtype: DType) -> u32 {
         let mut slots = [NONE; 16];
         let mut last = NONE;
@@ -261,7 +261,7 @@ impl State {
         grad
     }
 
-    /// Frees what a node saved, and its frame with the last node.
+    /// Frees the tensors that a node saved, and its frame with the last node.
     pub(super) fn let_go(&mut self, node: &Node) {
         for storage in node.saved.iter().take(usize::from(node.saves)) {
             self.release_weakly(*storage);
@@ -336,9 +336,10 @@ impl State {
         sum
     }
 
-    /// Whether a further gradient is added to one without a third tensor: where nobody else sees its memory, and all of that is its own
-    /// (`can_accumulate_inplace` in `torch/csrc/autograd/input_buffer.cpp`). A view is held by its base as well. Tensors under a tracker,
-    /// a subclass, are never added to.
+    /// True if a further gradient is added to `before` without a third tensor: nobody else sees the
+    /// memory of `before`, and it fills that memory (`can_accumulate_inplace` in
+    /// `torch/csrc/autograd/input_buffer.cpp`). A view's memory is also held by its base. Tensors
+    /// under a tracker are of a subclass and are never added to.
     fn is_added_to_in_place(&self, before: Grad) -> bool {
         let storage = self.storages.get(at(before.storage));
         let own = |storage: &Storage| storage.refs == 1 && self.elements(storage.form) == self.elements(before.form);

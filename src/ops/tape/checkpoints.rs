@@ -1,4 +1,5 @@
-//! Frames of checkpointing in forward: what runs inside one keeps the frame's inputs alone.
+//! Frames of checkpointing in forward: operations that run inside one keep the frame's inputs
+//! alone.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -67,7 +68,7 @@ impl Tape {
         frame.last = last;
         let mut unread = Vec::new();
         while frame.kept_behind.back() == Some(&frame.saves) {
-            // A compiler does not keep what backward never reads.
+            // A compiler does not keep tensors that backward never reads.
             frame.kept_behind.pop_back();
             unread.extend(frame.kept.pop_back());
         }

@@ -15,15 +15,17 @@ use crate::units::DType;
 /// A tensor that is made from others by a kernel into which it was fused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fusion {
-    /// What it is made from, held.
+    /// The tensors from which this one is made, held.
     sources: Vec<u32>,
-    /// Of its holders, those who can have it made again: saved for backward, or source of another one.
+    /// Holders that can have the tensor made again: it was saved for backward, or another fused
+    /// tensor is made from it.
     weak: u32,
-    /// The storage in which it is in memory now.
+    /// The storage that the tensor is in memory in now.
     made: Option<u32>,
-    /// Whether it was in memory before.
+    /// True if the tensor was in memory before.
     again: bool,
-    /// Whether it is in memory while another one is made from it: PyTorch's own kernel reads or writes it.
+    /// True if the tensor is in memory while another one is made from it, because PyTorch's own
+    /// kernel reads or writes it.
     called: bool,
 }
 
@@ -55,7 +57,7 @@ impl Tape {
         self.state.borrow_mut().whole_again = whole_again;
     }
 
-    /// Whether what runs now is compiled.
+    /// True if the operations that run now are compiled.
     pub fn is_compiled(&self) -> bool {
         self.state.borrow().compiled
     }
@@ -74,14 +76,15 @@ impl Var<'_> {
 }
 
 impl State {
-    /// What is taken next is fused into what reads it, made from those; only in a compiled part.
+    /// In a compiled part, tensors taken from now on are fused into the kernels that read them.
+    /// They are made from `sources`.
     pub(super) fn fuse(&mut self, sources: &[u32]) {
         if self.compiled {
             self.fusing = Some(sources.to_vec());
         }
     }
 
-    /// What is taken next is in memory again.
+    /// Tensors taken from now on are in memory again.
     pub(super) fn fuse_no_more(&mut self) {
         self.fusing = None;
     }
@@ -149,7 +152,8 @@ impl State {
         if before.is_empty() || of_these < weight(&id) { before } else { vec![id] }
     }
 
-    /// What a tensor is made from that is in no memory and that no kernel of PyTorch's makes.
+    /// The tensors from which a fused tensor is made; `None` if it is in memory, or if a kernel of
+    /// PyTorch makes it.
     pub(super) fn unmade(&self, fusion: u32) -> Option<&[u32]> {
         let found = self.fusions.get(at(fusion))?;
         (found.made.is_none() && !found.called).then_some(&found.sources)
@@ -181,7 +185,8 @@ impl State {
         (fusion.made, fusion.again) = (Some(made), true);
         // In backward nothing is made twice.
         let mut sources = if kind == Kind::Activation { Vec::new() } else { std::mem::take(&mut fusion.sources) };
-        // It is written over one that nobody reads any more (`can_inplace` in `torch/_inductor/scheduler.py`).
+        // The tensor is written over one that nobody reads any more (`can_inplace` in
+        // `torch/_inductor/scheduler.py`).
         let bytes = |id: u32| self.storages.get(at(id)).map(|storage| (storage.bytes, storage.refs, storage.fusion));
         let size = bytes(id).map(|(bytes, ..)| (bytes, 1, NONE));
         if let Some(over) = sources.iter().position(|source| size.is_some() && bytes(*source) == size) {
@@ -212,7 +217,7 @@ impl State {
         }
     }
 
-    /// PyTorch's own kernel reads or writes what is made there, though it can run again.
+    /// PyTorch's own kernel reads or writes the tensor that is made there, though it can run again.
     pub(super) fn called(&mut self, id: u32) {
         if let Some(fusion) = self.fusion(id) {
             fusion.called = true;
@@ -283,7 +288,8 @@ impl State {
         }
     }
 
-    /// The gradients of a node's operands. In a compiled graph those of elementwise operators are fused into what reads them.
+    /// The gradients of a node's operands. In a compiled graph those of elementwise operators are
+    /// fused into the kernels that read them.
     pub(super) fn compiled_formula(&mut self, node: &mut Node, grad: Grad) -> [Option<Grad>; 3] {
         self.compiled = node.compiled;
         if self.fusions.is_empty() && !node.compiled {
@@ -352,7 +358,7 @@ impl State {
         shapes.collect()
     }
 
-    /// Gradients of those shapes that the kernel at hand makes as well.
+    /// Gradients of those shapes that the current kernel makes as well.
     pub(super) fn made_beside(&mut self, shapes: &[(Form, DType)]) {
         let gradients: Vec<u32> = shapes.iter().map(|(form, dtype)| self.allocate("gradient", *form, *dtype)).collect();
         for gradient in gradients {
@@ -366,7 +372,7 @@ impl State {
         (fusion.is_some(), fusion.is_some_and(|fusion| fusion.made.is_none()))
     }
 
-    /// Whether a gradient is wanted of two tensors of the same size that are no parameters.
+    /// True if gradients of both operands are wanted, which are of equal size and no parameters.
     fn is_of_two_activations(&self, node: &Node) -> bool {
         let [a, b, _] = node.operands;
         let flows = |operand: Operand| operand.node != NONE && as_leaf(operand.node).is_none();
@@ -401,7 +407,8 @@ impl State {
         }
     }
 
-    /// Whether a parameter's gradient is a sum that a compiled part adds up in its last kernel, with that of its input.
+    /// True if a parameter's gradient is a sum that a compiled part adds up in its last kernel,
+    /// with the sum of its input. The gradient is noted and waits for that kernel.
     pub(super) fn waits_for_the_end(&mut self, param: u32, grad: Grad) -> bool {
         let waits = self.compiled && self.fusion(grad.storage).is_some_and(|fusion| fusion.made.is_none());
         if waits {
@@ -422,7 +429,8 @@ impl State {
         }
     }
 
-    /// Whether the kernels of backward of that rule are not the compiler's own, so that they read and write memory.
+    /// True if backward of that rule runs kernels that are not the compiler's own, so that they
+    /// read and write memory.
     pub(super) const fn is_called(rule: Rule) -> bool {
         match rule {
             Rule::Kernel { attends, .. } => !matches!(attends, super::Attends::No),

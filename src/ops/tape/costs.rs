@@ -16,15 +16,15 @@ const BYTES_OF_A_LOGIT: u64 = 6;
 /// Where a cost comes from: its operation and its layer.
 type Place = (u16, u16);
 
-/// The costs of a run, and what the next kernel reads.
+/// The costs of a run, and the bytes that the next kernel reads.
 #[derive(Debug, Default)]
 pub(crate) struct Costs {
     pub all: Vec<(Place, Cost)>,
-    /// Whether backward runs.
+    /// True if backward runs.
     backward: bool,
     /// Bytes that the kernel of the next tensor reads.
     next: u64,
-    /// Bytes that every kernel of the formula at hand reads.
+    /// Bytes that every kernel of the current formula reads.
     each: u64,
     /// So many of the tensors that are taken next belong to a kernel or message that was counted.
     counted: usize,
@@ -123,7 +123,8 @@ impl State {
         }
     }
 
-    /// So many of the tensors that are taken next belong to what was counted, and the kernel behind it reads nothing yet.
+    /// So many of the tensors that are taken next belong to the work that was counted, and the
+    /// kernel behind it reads nothing yet.
     pub(super) fn counted(&mut self, tensors: usize) {
         if let Some(costs) = &mut self.costs {
             (costs.next, costs.counted) = (0, tensors);
@@ -215,7 +216,7 @@ impl State {
         Core { heads, pairs, queries: rows, seq_length, query_width, value_width }
     }
 
-    /// Before the formula of a node: what its kernels read.
+    /// Notes the bytes that the kernels of a node read, before its formula runs.
     pub(super) fn before_formula(&mut self, node: &Node, grad: (Form, DType)) {
         if self.costs.is_none() {
             return;

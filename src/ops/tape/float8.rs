@@ -40,7 +40,8 @@ impl Var<'_> {
         };
         let node = state.node(Rule::Float8(float8), [x.operand(), weight.operand(), Operand::NOTHING]);
         state.count_weights(form, weight.form);
-        // A compiler is shown what is saved; PyTorch saves what a function wants when it has run.
+        // A compiler is shown which tensors are saved; PyTorch saves the tensors that a function
+        // wants after it has run.
         let compiled = state.compiled;
         if compiled {
             state.save_operands(node, [x.storage, weight.storage], float8);

@@ -42,12 +42,13 @@ impl Tape {
         state.stopped = true;
     }
 
-    /// Sets what products with weights count as from now on, and returns what they did before.
+    /// Sets the kind that products with weights are counted as from now on, and returns the kind
+    /// before.
     pub fn multiplies(&self, factors: Factors) -> Factors {
         std::mem::replace(&mut self.state.borrow_mut().factors, factors)
     }
 
-    /// Counts FLOPs of the operation at hand.
+    /// Counts FLOPs of the current operation.
     pub fn count(&self, factors: Factors, flops: f64) {
         self.state.borrow_mut().count(factors, flops);
     }

@@ -10,7 +10,7 @@ use crate::config::Dispatch;
 use crate::ops::tensor::{Dim, Shape};
 use crate::units::DType;
 
-/// Whether a gradient is wanted.
+/// True if a gradient of the operand is wanted.
 pub(super) const fn wants(operand: Operand) -> bool {
     operand.node != NONE
 }
@@ -218,7 +218,7 @@ impl State {
         made
     }
 
-    /// Of what was chosen by comparing.
+    /// Gradients of a choice made by comparing.
     fn chosen(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
         let [a, b, _] = node.operands;
         if node.rule == Rule::AtMost {
@@ -324,7 +324,8 @@ impl State {
         Grad { is_view: true, ..made }
     }
 
-    /// Of a kernel written by hand: one tensor for each operand, and what it takes for itself.
+    /// Gradients of a kernel written by hand: one tensor for each operand, and the memory that it
+    /// takes for itself.
     fn of_kernel(&mut self, node: &Node, grad: Grad, (orders, attends): ([Order; 3], Attends)) -> [Option<Grad>; 3] {
         let copies = self.in_order_for_attention(attends, [orders[0], grad.order], (grad.form, grad.dtype));
         let mut made = [None; 3];

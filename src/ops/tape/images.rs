@@ -42,7 +42,7 @@ impl Var<'_> {
         self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Nothing, "patches between patches", (form, dtype))
     }
 
-    /// A copy of what memory holds in another order, whose gradient is copied back.
+    /// A copy of a tensor that lies in memory in another order; its gradient is copied back.
     pub fn moved(self, form: Form) -> Self {
         let dtype = self.dtype;
         self.unary(Rule::Unary { temporaries: 0, elementwise: false }, Save::Nothing, "patches in another order", (form, dtype))
@@ -170,7 +170,8 @@ impl Tape {
         count(self.state.borrow().nodes.len())
     }
 
-    /// Nothing refers to the outputs of these nodes any more: what they saved is let go, and backward never comes to them.
+    /// Nothing refers to the outputs of these nodes any more: their saved tensors are freed, and
+    /// backward never enters them.
     pub fn abandon(&self, (from, to): (u32, u32)) {
         let mut state = self.state.borrow_mut();
         for node in from..to {

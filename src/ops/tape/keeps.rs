@@ -9,7 +9,7 @@ use super::{Form, Order, Tape, Var};
 use crate::sources;
 use crate::units::DType;
 
-/// A checkpointed part: what brings its saved tensors back.
+/// A checkpointed part, and how its saved tensors are made again.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     /// The inputs, which are all that is kept of it.
@@ -26,7 +26,7 @@ pub(crate) struct Frame {
     pub recomputed: bool,
     /// True if the frame before it runs again first.
     pub follows: bool,
-    /// Whether the input wants a gradient.
+    /// True if a gradient of the input is wanted.
     pub wanted: bool,
     /// Results that are kept all the same, in the order in which they were made; running again finds them there.
     pub kept: VecDeque<u32>,
@@ -53,7 +53,8 @@ pub(super) struct KeepsProducts {
 }
 
 impl Tape {
-    /// As [`Self::checkpoint`], and what attention's kernel makes is kept, and every second product from the first on.
+    /// As [`Self::checkpoint`], but the results of attention's kernel are kept, and every second
+    /// product from the first on.
     pub fn checkpoint_but_products<'t, T>(
         &'t self,
         input: &Var<'t>,
@@ -66,7 +67,8 @@ impl Tape {
         output
     }
 
-    /// Whether a checkpointed part runs to its end when it runs again, though backward has all that it needs before.
+    /// Sets whether a checkpointed part runs to its end when it runs again, although backward has
+    /// all the tensors it needs earlier.
     pub fn recompute_to_the_end(&self, to_the_end: bool) {
         self.state.borrow_mut().to_the_end = to_the_end;
     }
@@ -78,7 +80,7 @@ impl State {
         self.save_by(node, storage, Self::keep_if_smaller);
     }
 
-    /// [`Self::save`], by that rule of what a compiled part keeps.
+    /// [`Self::save`], by that rule for the tensors that a compiled part keeps.
     pub(super) fn save_by(&mut self, node: u32, storage: u32, keep: impl FnOnce(&mut Self, u32)) {
         if node == NONE || self.stopped {
             return;
@@ -122,7 +124,8 @@ impl State {
         }
     }
 
-    /// Takes memory for what a product with a weight (`counted`) or attention's kernel makes, which a checkpointed block may keep.
+    /// Takes memory for the result of a product with a weight (`counted`) or of attention's kernel,
+    /// which a checkpointed block may keep.
     pub fn allocate_kept(&mut self, name: &'static str, (form, dtype): (Form, DType), counted: bool) -> u32 {
         let Some(keeps) = self.keeps.as_mut() else { return self.allocate(name, form, dtype) };
         keeps.products += u64::from(counted);
@@ -144,7 +147,7 @@ impl State {
         made
     }
 
-    /// Whether the next product (`counted`) or kernel of attention finds its result kept.
+    /// True if the result of the next product (`counted`) or kernel of attention was kept.
     pub fn finds_kept(&self, counted: bool) -> bool {
         self.keeps.is_some_and(|keeps| keeps.again.is_some() && (!counted || keeps.products.is_multiple_of(2)))
     }

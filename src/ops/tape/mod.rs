@@ -61,7 +61,7 @@ pub(crate) type Form = u16;
 /// A parameter's number.
 pub(crate) type Param = u32;
 
-/// What modules run on.
+/// The recorder that modules run on.
 #[derive(Debug, Default)]
 pub(crate) struct Tape {
     pub(super) state: RefCell<State>,
@@ -135,12 +135,12 @@ impl Tape {
         found.unwrap_or(Dim("one", 1))
     }
 
-    /// Names the operation that what follows belongs to.
+    /// Names the operation to which the tensors from now on belong.
     pub fn at(&self, name: &'static str, source: Source) {
         self.state.borrow_mut().at(name, source);
     }
 
-    /// A parameter of the operation at hand; its memory is taken at once.
+    /// A parameter of the current operation; its memory is taken at once.
     pub fn parameter(&self, name: &'static str, form: Form, dtype: DType) -> Param {
         self.state.borrow_mut().parameter(name, form, dtype)
     }
@@ -174,7 +174,7 @@ impl<'t> Var<'t> {
         self.dtype
     }
 
-    /// Whether a gradient flows to it.
+    /// True if a gradient flows to the tensor.
     pub const fn wants_gradient(&self) -> bool {
         self.node != NONE
     }
@@ -185,9 +185,9 @@ impl<'t> Var<'t> {
     }
 }
 
-/// What the estimator's timeline does with a tape.
+/// Calls from the estimator's timeline.
 impl Tape {
-    /// All it knows.
+    /// Everything that the tape has recorded.
     pub fn state(&self) -> std::cell::Ref<'_, State> {
         self.state.borrow()
     }
@@ -199,7 +199,7 @@ impl Tape {
         state.kind = kind;
     }
 
-    /// What is taken now belongs to that layer.
+    /// Memory taken from now on belongs to that layer.
     pub fn set_layer(&self, layer: u16) {
         self.state.borrow_mut().layer = layer;
     }
@@ -243,7 +243,7 @@ impl Tape {
         }
     }
 
-    /// Whether parameters that are declared from now on want no gradient; what it was before.
+    /// Sets whether parameters declared from now on want no gradient; returns the setting before.
     pub fn freeze(&self, frozen: bool) -> bool {
         std::mem::replace(&mut self.state.borrow_mut().frozen, frozen)
     }
@@ -270,7 +270,7 @@ impl Tape {
         self.state.borrow_mut().shards = shards;
     }
 
-    /// What becomes of gradients.
+    /// Sets how gradients are handled when they reach their parameters.
     pub fn arrivals(&self, arrival: Arrival) {
         self.state.borrow_mut().arrival = arrival;
     }
@@ -435,7 +435,7 @@ impl Tape {
 }
 
 impl Var<'_> {
-    /// The same tensor in a forward that runs again, where a gradient is wanted of it.
+    /// The tensor in a forward that runs again, as one whose gradient is wanted.
     pub fn wanted(mut self) -> Self {
         self.node = 0;
         self

@@ -1,4 +1,4 @@
-//! Nodes of the autograd graph, and what each does with a gradient.
+//! Nodes of the autograd graph, and how each handles a gradient.
 
 use super::over::Writes;
 use super::scratch::Attends;

@@ -1,4 +1,5 @@
-//! What a tape knows of parameters: their share on this rank, copies for blocks alike, and how modules read them.
+//! Parameters on a tape: their share on this rank, copies for blocks alike, and how modules read
+//! them.
 
 use super::state::{Cut, NONE, Parameter, Shards, State, Storage, Use, as_leaf, at, bytes_of, count};
 use super::{Form, Kind, Param};
@@ -122,7 +123,7 @@ impl State {
         behind
     }
 
-    /// The parameter that the block at hand means.
+    /// The parameter that the block that runs now stands for.
     pub const fn meant(&self, param: Param) -> Param {
         let (from, to, behind) = self.copies;
         if from <= param && param < to { param + behind } else { param }
@@ -146,12 +147,12 @@ impl State {
         }
     }
 
-    /// Whether a parameter wants no gradient.
+    /// True if a parameter wants no gradient.
     pub fn is_frozen(&self, param: Param) -> bool {
         self.parameters.get(at(param)).is_some_and(|found| found.frozen)
     }
 
-    /// What modules read of a parameter.
+    /// The storage that modules read of a parameter, its shape and its format.
     pub fn parameter_tensor(&self, param: Param) -> (u32, Form, DType) {
         self.parameters.get(at(param)).map_or((NONE, 0, DType::Fp32), |found| (found.read, found.form, found.dtype))
     }

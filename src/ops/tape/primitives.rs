@@ -23,13 +23,14 @@ pub(crate) enum Save {
 /// How an elementwise function of one operand behaves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Function {
-    /// What it is called in the ledger.
+    /// Name of the operation in the ledger.
     pub name: &'static str,
     pub save: Save,
     /// The steps of backward; temporaries of its formula are all as large as the operand.
     pub rule: Rule,
-    /// Whether autocast runs it in fp32 on GPUs (`AT_FORALL_FP32` and `AT_FORALL_FP32_SET_OPT_DTYPE` in
-    /// `aten/src/ATen/autocast_mode.h`); the CPU's lists have none of these.
+    /// True if autocast runs the function in fp32 on GPUs (`AT_FORALL_FP32` and
+    /// `AT_FORALL_FP32_SET_OPT_DTYPE` in `aten/src/ATen/autocast_mode.h`); the CPU's lists have
+    /// none of these.
     pub in_fp32: bool,
 }
 
@@ -274,7 +275,8 @@ impl<'t> Var<'t> {
         self.affine(weight, None, form)
     }
 
-    /// The same as `addmm` writes it (GPT-2's `Conv1D`): under autocast the bias is cast last.
+    /// `x · W + bias` as `addmm` computes it (GPT-2's `Conv1D`): under autocast the bias is cast
+    /// last.
     pub fn conv1d(self, weight: Param, bias: Param, form: Form) -> Self {
         let tape = self.tape;
         let weight = tape.weight(weight);
@@ -326,9 +328,10 @@ impl<'t> Var<'t> {
         let (a, b) = (self, other);
         let b = b.for_product();
         let a = a.for_product();
-        // Sequences and heads are merged for the product, which copies what is not in order.
+        // Sequences and heads are merged for the product, which copies tensors that are not in
+        // order.
         let several = matches!(rule, Rule::Matmul { batched: true, .. });
-        // The caller holds what it was given until the product is there.
+        // The caller holds its argument until the product is there.
         let _given = [a.clone(), b.clone()];
         let (a, b) = if several { (a.contiguous(), b.contiguous()) } else { (a, b) };
         let tape = a.tape;
@@ -359,7 +362,7 @@ impl<'t> Var<'t> {
         }
     }
 
-    /// Renames what the ledger calls this tensor.
+    /// Sets this tensor's name in the ledger.
     pub fn named(self, name: &'static str) -> Self {
         if let Some(storage) = self.tape.state.borrow_mut().storages.get_mut(at(self.storage)) {
             storage.name = name;
@@ -419,7 +422,7 @@ impl Tape {
         self.state.borrow().autocast.unwrap_or(own)
     }
 
-    /// Begins or ends autocast; at its end the cast weights are let go.
+    /// Begins or ends autocast; at its end the cast weights are freed.
     pub fn autocast(&self, to: Option<DType>) {
         let mut state = self.state.borrow_mut();
         state.autocast = to;
@@ -440,7 +443,8 @@ impl Tape {
         Var::made(self, storage, form, weight.dtype, node)
     }
 
-    /// A kernel written by hand: saves some operands and some of what it makes, and backward makes one tensor per operand.
+    /// A kernel written by hand: it saves some operands and some results, and backward makes one
+    /// tensor per operand.
     ///
     /// `results` are what it makes, in the order in which memory is taken; the one called `main` goes on, the others live only
     /// because they are saved. The main one is saved with `save_main`.

@@ -99,7 +99,7 @@ impl Var<'_> {
     }
 
     fn multiplied_by(self, other: Self, (form, depth): (Form, u64), rule: Rule) -> Self {
-        // The caller holds what it was given until the product is there.
+        // The caller holds its argument until the product is there.
         let _given = [self.clone(), other.clone()];
         let b = other.for_product();
         self.for_product().multiplied_as_given(b, (form, depth), rule)
@@ -129,7 +129,7 @@ impl Var<'_> {
         self.view_as(Rule::Pass, form)
     }
 
-    /// Three tensors behind each other: backward sees each in what comes back.
+    /// Three tensors behind each other: backward sees each as a part of the gradient.
     pub fn joined([a, b, c]: [&Self; 3], form: Form) -> Self {
         let tape = a.tape;
         let mut state = tape.state.borrow_mut();

@@ -1,4 +1,4 @@
-//! What a tape's log comes to: the totals of every stretch, for the sizes that were played or for others.
+//! The totals of every stretch of a tape's log, for the sizes that were played or for others.
 
 use std::ops::{AddAssign, Neg};
 

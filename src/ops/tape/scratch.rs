@@ -54,7 +54,8 @@ impl Tape {
         self.state.borrow_mut().dispatch = dispatch;
     }
 
-    /// A running sum over so many numbers of 64 bits in one row (`cumsum`): what is taken for it.
+    /// Takes and frees the memory of a running sum over so many numbers of 64 bits in one row
+    /// (`cumsum`).
     pub fn scan(&self, form: Form) {
         let mut state = self.state.borrow_mut();
         if state.scratch < Scratch::All {
@@ -65,7 +66,8 @@ impl Tape {
         state.release(work);
     }
 
-    /// A sort of so many numbers of 64 bits (`sort_stable_kernel` in `aten/src/ATen/native/cuda/Sort.cpp`): what is taken for it.
+    /// Takes and frees the memory of a sort of so many numbers of 64 bits (`sort_stable_kernel` in
+    /// `aten/src/ATen/native/cuda/Sort.cpp`).
     pub fn sort(&self, form: Form) {
         const IN_PLACE: u64 = 4096;
         let mut state = self.state.borrow_mut();
@@ -80,7 +82,8 @@ impl Tape {
         state.release(places);
     }
 
-    /// A running sum over so few numbers of 32 bits that one tile holds them: what is taken for it.
+    /// Takes and frees the memory of a running sum over so few numbers of 32 bits that one tile
+    /// holds them.
     pub fn scan_few(&self) {
         let mut state = self.state.borrow_mut();
         if state.scratch < Scratch::All {
@@ -91,17 +94,17 @@ impl Tape {
         state.release(work);
     }
 
-    /// Whether the kernels of a GPU run.
+    /// True if the kernels of a GPU run.
     pub fn is_cuda(&self) -> bool {
         self.state.borrow().dispatch == Dispatch::Cuda
     }
 
-    /// Whether memory that goes by tiles is played.
+    /// True if memory that kernels take by tiles is played.
     pub fn plays_tiles(&self) -> bool {
         self.state.borrow().scratch == Scratch::All
     }
 
-    /// From here on so much of what kernels take for themselves is played.
+    /// From here on so much of the memory that kernels take for themselves is played.
     pub fn play_scratch(&self, scratch: Scratch) {
         let mut state = self.state.borrow_mut();
         state.scratch = if state.dispatch == Dispatch::Cuda { scratch } else { Scratch::None };

@@ -1,15 +1,15 @@
-//! What happens to memory, in order, and the stretches of a step that it is cut into.
+//! Events of memory in order, and the stretches of a step into which they are cut.
 
 use super::state::{State, Totals, When};
 
-/// What happens to a storage.
+/// An event of a storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// It is taken.
+    /// The storage is taken.
     Taken(u32),
-    /// It is freed.
+    /// The storage is freed.
     Freed(u32),
-    /// It becomes a gradient that is kept.
+    /// The storage becomes a gradient that is kept.
     Turned(u32),
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Segment {
     pub began_in: u16,
     /// Operation at the peak.
     pub op: u16,
-    /// Whether the peak is in a recomputed forward.
+    /// True if the peak is in a recomputed forward.
     pub recomputing: bool,
     /// Length of the log when it begins, and at the peak.
     pub begins: usize,
@@ -40,7 +40,7 @@ pub(crate) struct Segment {
 }
 
 impl State {
-    /// Begins a stretch of the step; what ran before is closed.
+    /// Begins a stretch of the step, and closes the one before.
     pub fn segment(&mut self, when: When, layer: u16) {
         self.end_segment();
         self.layer = layer;

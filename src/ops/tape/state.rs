@@ -19,7 +19,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Set in a node's number that stands for a parameter.
 const LEAF: u32 = 1 << 31;
 
-/// What memory is there for, in the words of PyTorch's `MemTracker`.
+/// The purpose of memory, in the words of PyTorch's `MemTracker`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     /// Weights.
@@ -53,7 +53,7 @@ pub(crate) type Totals = [i128; KINDS];
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shards {
     pub ranks: u64,
-    /// Format of what a rank keeps.
+    /// Format of the part that a rank keeps.
     pub dtype: DType,
     pub cut: Cut,
 }
@@ -63,22 +63,23 @@ pub(crate) struct Shards {
 pub(crate) enum Cut {
     /// Each along its first dimension.
     Rows,
-    /// Those of a layer lie side by side, each at a multiple of `align` elements, and ranks have equal parts of the whole; the first
-    /// rank's are counted. Those of layer `head` lie behind those of layer 0; without one, all layers are one vector.
+    /// Parameters of a layer lie side by side, each at a multiple of `align` elements, and ranks
+    /// have equal parts of the whole; the first rank's parts are counted. Parameters of layer
+    /// `head` lie behind those of layer 0; without such a layer, all layers are one vector.
     Flat { head: Option<u16>, align: u64 },
 }
 
-/// What becomes of a gradient that has reached its parameter.
+/// How a gradient that has reached its parameter is handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// It is kept as it is.
+    /// The gradient is kept as it is.
     #[default]
     Kept,
-    /// Its parameter is updated at once, and it is let go.
+    /// The parameter is updated at once, and the gradient is freed.
     Stepped,
-    /// It is added to a gradient of that format, and to an fp32 copy where there is one.
+    /// The gradient is added to one of that format, and to an fp32 copy where there is one.
     Converted(DType, Option<DType>),
-    /// It waits until the gradients of its group are reduced.
+    /// The gradient waits until those of its group are reduced.
     Pending {
         /// In the format in which backward makes it, instead of its parameter's.
         as_made: bool,
@@ -123,9 +124,10 @@ pub(crate) struct Storage {
 /// One parameter.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
-    /// What the rank keeps of it.
+    /// The storage of the part that this rank keeps.
     pub storage: u32,
-    /// What modules read: the same, or [`NONE`] where it is gathered with its group.
+    /// The storage that modules read: `storage`, or [`NONE`] where the parameter is gathered with
+    /// its group.
     pub read: u32,
     pub form: Form,
     /// Format in which modules read it.
@@ -141,11 +143,11 @@ pub(crate) struct Parameter {
     pub waiting: Option<Grad>,
     /// How often forward used it, less how often backward has come back.
     pub uses: u32,
-    /// Whether no gradient ever reaches it, so that it has no optimizer states either.
+    /// True if no gradient ever reaches the parameter, so that it has no optimizer states either.
     pub idle: bool,
-    /// Whether it wants no gradient, so that modules read it as a constant.
+    /// True if the parameter wants no gradient, so that modules read it as a constant.
     pub frozen: bool,
-    /// Whether it only describes another one: scales of quantised weights.
+    /// True if the parameter only describes another one, as scales of quantised weights do.
     pub beside: bool,
     /// True if it is gathered in float8.
     pub narrow: bool,
@@ -170,7 +172,7 @@ pub(crate) struct Use {
 pub(crate) struct OpName {
     pub name: &'static str,
     pub source: Source,
-    /// FLOPs of forward, by what is multiplied.
+    /// FLOPs of forward, by the kind of factors that are multiplied.
     pub forward: [f64; FACTORS],
 }
 
@@ -181,7 +183,7 @@ pub(crate) struct Grad {
     pub form: Form,
     pub dtype: DType,
     pub order: Order,
-    /// Whether it sees memory that another tensor keeps alive, as every view does.
+    /// True if the gradient sees memory that another tensor keeps alive, as every view does.
     pub is_view: bool,
 }
 
@@ -208,7 +210,7 @@ pub(crate) struct State {
     pub held: Vec<Held>,
     /// All that happened to storages, in order.
     pub log: Vec<Entry>,
-    /// Kind of what is taken now.
+    /// Kind of the memory that is taken now.
     pub kind: Kind,
     /// The stream that it is used on: 0 is the one that computes. Memory of one stream serves no other.
     pub stream: u8,
@@ -221,7 +223,7 @@ pub(crate) struct State {
     pub(super) recording: Option<Recording>,
     /// Set while a block of which products are kept runs, or runs again.
     pub(super) keeps: Option<KeepsProducts>,
-    /// Whether a part that runs again runs to its end.
+    /// True if a part that runs again runs to its end.
     pub(super) to_the_end: bool,
     pub(super) stopped: bool,
     pub(super) autocast: Option<DType>,
@@ -232,19 +234,19 @@ pub(crate) struct State {
     pub copies: (u32, u32, u32),
     /// How parameters that are declared now are shared out.
     pub shards: Option<Shards>,
-    /// Whether parameters that are declared now want no gradient.
+    /// True if parameters that are declared now want no gradient.
     pub frozen: bool,
     /// True while parameters are declared that blocks of several layers have together.
     pub shared: bool,
     pub arrival: Arrival,
     /// Whose kernels run.
     pub(super) dispatch: Dispatch,
-    /// Whether memory that kernels take for themselves is played.
+    /// How much of the memory that kernels take for themselves is played.
     pub(super) scratch: Scratch,
     /// The last workspaces of products without and with a bias, or any storage that is none.
     pub(super) workspaces: [u32; 2],
-    /// Whether a thread that multiplies keeps its workspaces, and which of forward's and backward's has that of products without and
-    /// with a bias.
+    /// True if a thread that multiplies keeps its workspaces. `kept_workspaces` tells which of the
+    /// threads of forward and backward has the workspace of products without and with a bias.
     pub(super) keeps_workspaces: bool,
     pub(super) kept_workspaces: [[bool; 2]; 2],
     /// The costs in time of the run, where they are recorded.
@@ -266,13 +268,14 @@ pub(crate) struct State {
     pub(super) leaves: Vec<u32>,
     /// True if products in float8 have a rule of their own, so that others run in the format of activations.
     pub(super) casts_apart: bool,
-    /// Whether what runs is compiled.
+    /// True if the operations that run now are compiled.
     pub(super) compiled: bool,
-    /// The first storage that the compiled part at hand could make.
+    /// The first storage that the current compiled part could make.
     pub(super) compiled_from: u32,
-    /// Whether checkpointing wraps compiled parts, so that their forward runs again whole.
+    /// True if checkpointing wraps compiled parts, so that their forward runs again whole.
     pub(super) whole_again: bool,
-    /// What is taken now is fused into what reads it, made from those.
+    /// The tensors from which those taken now are made, while these are fused into the kernels that
+    /// read them.
     pub(super) fusing: Option<Vec<u32>>,
     /// Tensors that are fused away.
     pub(super) fusions: Vec<Fusion>,

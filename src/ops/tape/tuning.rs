@@ -133,7 +133,7 @@ impl Tape {
         whole
     }
 
-    /// Declares what only describes a parameter: every rank has all of it.
+    /// Declares a tensor that only describes a parameter: every rank has all of it.
     pub fn beside_weights(&self, name: &'static str, form: Form, dtype: DType) {
         let mut state = self.state.borrow_mut();
         let shards = state.shards.take();

@@ -23,13 +23,14 @@ pub enum OptimizerImplementation {
 }
 
 impl OptimizerImplementation {
-    /// Whether a step is one kernel, which takes no memory.
+    /// True if a step is one kernel, which takes no memory.
     pub const fn is_one_kernel(self) -> bool {
         matches!(self, Self::Fused)
     }
 
-    /// Whether the number of steps of each parameter is a tensor on the GPU: only the fused kernel reads it there; a loop and `foreach`
-    /// keep it in host memory (`torch/optim/adamw.py`, `_init_group`).
+    /// True if the number of steps of each parameter is a tensor on the GPU. Only the fused kernel
+    /// reads it there; a loop and `foreach` keep it in host memory (`torch/optim/adamw.py`,
+    /// `_init_group`).
     pub const fn counts_steps_on_device(self) -> bool {
         matches!(self, Self::Fused)
     }
@@ -44,19 +45,19 @@ pub struct OptimizerSpec {
     pub name: &'static str,
     /// Its name in the form.
     pub label: &'static str,
-    /// One sentence for the form: what it keeps.
+    /// One sentence for the form: the states that it keeps.
     pub help: &'static str,
-    /// Where it stands in lists, smallest first.
+    /// Its place in lists, smallest first.
     pub place: usize,
-    /// Whether a run that names no optimizer has this one.
+    /// True for the optimizer of a run that names none.
     pub is_default: bool,
     /// The states that it keeps from step to step.
     pub states: &'static [StateSpec],
     /// Of which parameters it counts the steps, in one fp32 number for each tensor.
     pub counts_steps: Served,
-    /// Plays what a step takes and frees beside the states, in order.
+    /// Plays the allocations and releases of a step beside the states, in order.
     pub temporaries: fn(OptimizerImplementation, &[UpdatedParameter], &mut StepTemporaries),
-    /// Whether those temporaries were compared with PyTorch's memory tracker.
+    /// True if those temporaries were compared with PyTorch's memory tracker.
     pub is_measured: bool,
     /// The work of a step for a parameter, beyond streaming weights, gradient and states once; `None` where that is all.
     pub work: Option<OptimizerWork>,
@@ -72,12 +73,12 @@ impl OptimizerSpec {
         self.states.iter().find(|state| state.label == label)
     }
 
-    /// Whether some states are vectors beside the parameters: scales or factors.
+    /// True if some states are vectors beside the parameters: scales or factors.
     pub fn has_vectors(&self) -> bool {
         self.states.iter().any(|state| !matches!(state.values, StateValues::EveryElement))
     }
 
-    /// Whether some states are kept of some parameters only.
+    /// True if some states are kept for some parameters only.
     pub fn tells_parameters_apart(&self) -> bool {
         self.states.iter().any(|state| matches!(state.serves, Served::Those(_)))
     }
@@ -101,9 +102,10 @@ pub struct UpdatedParameter {
     pub dimensions: usize,
     /// The sizes of its last two dimensions; `None` for a vector.
     pub matrix: Option<[u64; 2]>,
-    /// Whether it belongs to a block, not to the embedding, the final norm or the head.
+    /// True if the parameter belongs to a block, not to the embedding, the final norm or the head.
     pub in_block: bool,
-    /// Whether it is a table of embedded tokens or positions; a head that is tied to it belongs to it.
+    /// True for a table of embedded tokens or positions; a head that is tied to a table belongs to
+    /// it.
     pub is_embedding: bool,
     /// Its format where that is not the one of all weights.
     pub own_format: Option<DType>,
@@ -133,7 +135,7 @@ pub enum Served {
 }
 
 impl Served {
-    /// Whether a parameter is among them.
+    /// True if the parameter is among those served.
     pub fn includes(self, parameter: &UpdatedParameter) -> bool {
         match self {
             Self::Nothing => false,
@@ -154,7 +156,7 @@ pub struct StateSpec {
     pub serves: Served,
     /// How many values it has.
     pub values: StateValues,
-    /// In what they are kept.
+    /// The format in which they are kept.
     pub format: StateFormat,
     /// Where that comes from.
     pub source: Source,
@@ -172,14 +174,15 @@ pub enum StateValues {
 }
 
 impl StateValues {
-    /// Whether a paged optimizer keeps them in pages: bitsandbytes does so with what is as large as the parameter
-    /// (`get_state_buffer` in `optim/optimizer.py`), and not with scales.
+    /// True if a paged optimizer keeps such states in pages. bitsandbytes pages states that are as
+    /// large as the parameter (`get_state_buffer` in `optim/optimizer.py`), and does not page
+    /// scales.
     pub const fn are_paged(self) -> bool {
         matches!(self, Self::EveryElement)
     }
 }
 
-/// In what values are kept.
+/// The format in which values are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateFormat {
     /// As the precision recipe keeps unquantised states: in the format of the gradient that the optimizer reads.
@@ -223,7 +226,7 @@ pub struct OptimizerConflict {
     pub with: ConflictingTool,
     /// One sentence: who forbids it or why it is not modelled, and a way out.
     pub says: &'static str,
-    /// Where the rule stands.
+    /// The source of the rule.
     pub source: Source,
 }
 
@@ -242,7 +245,7 @@ pub enum ConflictingTool {
     PagedStates,
 }
 
-/// For what an optimizer is proposed.
+/// A proposal to use this optimizer in place of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replacement {
     /// Key of the optimizer that it replaces.

@@ -25,7 +25,7 @@ pub enum StepAct {
         /// Their format.
         format: StateFormat,
     },
-    /// The tensor that was taken as that number is let go.
+    /// The tensor that was taken as that number is freed.
     Freed(usize),
 }
 
@@ -36,7 +36,8 @@ pub struct StepTemporaries {
     taken: usize,
     /// The format in which the recipe keeps unquantised states: that of weights and gradients as the optimizer reads them.
     recipe: DType,
-    /// Whether every tensor is an entry of its own, or those that are taken and freed together are one.
+    /// True if every tensor is an entry of its own; false if tensors that are taken and freed
+    /// together are one entry.
     singly: bool,
 }
 
@@ -49,7 +50,7 @@ impl StepTemporaries {
         Self { acts: Vec::new(), taken: 0, recipe, singly }
     }
 
-    /// Whether the optimizer reads a parameter in fewer bits than that format has.
+    /// True if the optimizer reads a parameter in fewer bits than that format has.
     pub fn is_narrower(&self, parameter: &UpdatedParameter, than: DType) -> bool {
         parameter.state_format().dtype(self.recipe).bits() < than.bits()
     }
@@ -86,7 +87,8 @@ impl StepTemporaries {
         self.acts.extend((first..first + count).map(StepAct::Freed));
     }
 
-    /// A variable is given another tensor, as Python does it: the one that it had is let go after the new one was made.
+    /// A variable is given another tensor, as Python does it: its old tensor is freed after the new
+    /// one was made.
     pub fn rebind(&mut self, variable: &mut Option<Piece>, piece: Option<Piece>) {
         if let Some(before) = std::mem::replace(variable, piece) {
             self.free(before);

@@ -1,4 +1,4 @@
-//! What a search found, and why not more.
+//! The layouts that a search found, and the reasons why it did not find more.
 
 use crate::config::Choice;
 use crate::estimator::{Blocker, MemoryKind};
@@ -11,7 +11,7 @@ pub struct Found {
     pub choice: Choice,
     /// Accelerators.
     pub gpus: u64,
-    /// Memory of the most loaded one.
+    /// Memory of the most loaded accelerator.
     pub memory: Bytes,
     /// Seconds of one optimizer step, if known.
     pub seconds: Option<f64>,
@@ -26,18 +26,19 @@ pub struct Found {
 pub struct Miss {
     /// The layout.
     pub choice: Choice,
-    /// What is missing on the most loaded accelerator.
+    /// Memory that is missing on the most loaded accelerator.
     pub short: Bytes,
     /// The first kind of memory, in the order of [`MemoryKind`], with which a rank overflows.
     pub kind: MemoryKind,
 }
 
-/// Why a layout was rejected.
+/// The reason why a layout was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// It breaks a rule: the first example's sentence.
     Rule(Blocker),
-    /// That kind of memory overflows. Micro-batches that are surely too large are counted with the smallest such.
+    /// That kind of memory overflows. Larger micro-batches that surely overflow too are counted
+    /// with the smallest one that does.
     Memory(MemoryKind),
 }
 
@@ -46,11 +47,11 @@ pub enum Reason {
 pub struct WhyNot {
     /// The reason.
     pub reason: Reason,
-    /// Layouts.
+    /// Layouts rejected for this reason.
     pub count: u64,
     /// One of them: the first for a rule, the one that misses by least for memory.
     pub example: Choice,
-    /// What that one is short of, for memory.
+    /// Memory that is missing in the example, if memory is the reason.
     pub short: Option<Bytes>,
 }
 
@@ -69,9 +70,9 @@ pub struct AtCount {
     pub leanest: Option<Found>,
     /// The layout with the shortest step; the cheapest too, since every accelerator costs the same.
     pub fastest: Option<Found>,
-    /// Where none fits, the one that misses by least.
+    /// Where none fits, the layout that misses by least.
     pub nearest: Option<Miss>,
-    /// Where none is legal, the first layout looked at, and the rule that it breaks.
+    /// Where none is legal, the first layout that was looked at, and the rule that it breaks.
     pub rule: Option<(Choice, Blocker)>,
 }
 
@@ -80,7 +81,7 @@ pub struct AtCount {
 pub struct Watched {
     /// The layout.
     pub choice: Choice,
-    /// What became of it.
+    /// The result for this layout: what was found, or the reason why it was rejected.
     pub outcome: Result<Found, WhyNot>,
     /// Layouts at its number of accelerators with a shorter step.
     pub faster: u64,
@@ -88,16 +89,16 @@ pub struct Watched {
     pub leaner: u64,
 }
 
-/// What a search knows so far.
+/// The answer of a search as far as it has gone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// What was searched, in words.
+    /// The space that was searched, in words.
     pub space: String,
     /// Version of space and rules.
     pub version: u32,
-    /// Whether the search went through all of it.
+    /// True if the search went through all of it.
     pub finished: bool,
-    /// Why there is nothing to search, if so: one sentence with a way out.
+    /// The reason why there is nothing to search, if there is one: one sentence with a way out.
     pub refused: Option<String>,
     /// Each number of accelerators, rising.
     pub counts: Vec<AtCount>,
@@ -134,16 +135,17 @@ impl Answer {
         priced.min_by(|a, b| a.cost.unwrap_or(0.0).total_cmp(&b.cost.unwrap_or(0.0)))
     }
 
-    /// Layouts than which no other has no more accelerators, no more days and no higher price, and less of one: by number of
-    /// accelerators.
+    /// The Pareto front over accelerators, days and price, by number of accelerators: for each of
+    /// these layouts, no other is at least as good in all three and better in one.
     ///
-    /// At one number of accelerators price and days fall together, so that only its fastest can be among them.
+    /// At one number of accelerators price and days fall together, so only its fastest layout can
+    /// be on the front.
     pub fn front(&self) -> Vec<&Found> {
         let mut front: Vec<&Found> = Vec::new();
         for found in self.counts.iter().filter_map(|count| count.fastest.as_ref()) {
             let measure = |found: &Found| found.days.zip(found.cost);
             let Some((days, cost)) = measure(found) else { continue };
-            // Those before have fewer accelerators.
+            // The layouts on the front so far have fewer accelerators.
             let beaten = |known: &&Found| measure(known).is_some_and(|known| known.0 <= days && known.1 <= cost);
             if !front.iter().any(beaten) {
                 front.push(found);
@@ -152,7 +154,8 @@ impl Answer {
         front
     }
 
-    /// One to three sentences: the smallest number that can run it and what blocks fewer, or why nothing was found.
+    /// One to three sentences: the smallest number of accelerators that can run the job and why
+    /// fewer cannot, or why nothing was found.
     pub fn words(&self, capacity: Bytes, unit: MemoryUnit) -> String {
         if let Some(refused) = &self.refused {
             return refused.clone();

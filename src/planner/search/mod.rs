@@ -1,9 +1,12 @@
-//! Search over every legal layout of a training job: which are the smallest, leanest, fastest, and why others are not among them.
+//! Search over every legal layout of a training job: the smallest, the leanest and the fastest, and
+//! the reasons why others are rejected.
 //!
-//! Nothing is skipped by a guess: layouts are left out together only where a rule forbids all of them, or where what they surely take is
-//! too much and no nearer miss than one that is known; they are counted with that rule or kind of memory. Memory and time are those of
-//! [`Layouts`]: the estimate's bytes, the modelled step. No time is worked out where a bound from below says that it is longer than the
-//! shortest known and than that of every layout asked about.
+//! No layout is skipped on a guess: layouts are left out together only where a rule forbids all of
+//! them, or where a lower bound of their memory is too much and misses by no less than a layout
+//! that is known already; they are counted with that rule or kind of memory. Memory and time are
+//! those of [`Layouts`]: the estimate's bytes, the modelled step. No time is worked out where a
+//! lower bound says that it is longer than the shortest known and than that of every layout asked
+//! about.
 
 mod answer;
 mod shared;
@@ -22,7 +25,7 @@ use shared::Turn;
 pub use space::{Axis, Degree, Edit, SPACE_VERSION, Space};
 use walk::{Group, Part, Visitor, Walk, length};
 
-/// Why a search that looked at nothing found nothing.
+/// The reason why a search that looked at no layout found nothing.
 const NOTHING_LEFT: &str = "The limits leave no layout: tensor, context, pipeline and data-parallel degrees must multiply to the number \
                             of GPUs. Allow more values of one of them.";
 
@@ -33,38 +36,39 @@ pub struct Progress {
     pub considered: u64,
     /// Share of the space that is done, 0 to 1, by numbers of accelerators and their parts.
     pub share: f64,
-    /// Whether nothing is left.
+    /// True if no layout is left to look at.
     pub finished: bool,
 }
 
-/// A search that is carried on step by step, and left off by dropping it.
+/// A search that is carried on step by step, and can be dropped at any time.
 pub struct Search {
     space: Space,
     layouts: Layouts,
     walk: Walk,
     finished: bool,
     refused: Option<String>,
-    /// Which parts are looked at here.
+    /// The parts that this search looks at.
     turn: Turn,
     counts: Vec<AtCount>,
     /// Rules with the layouts that break them, and the first of these.
     broken: Vec<(Blocker, u64, Choice)>,
-    /// By the kind of memory that overflows.
+    /// Layouts that need too much memory, by the kind of memory that overflows.
     overflows: [Option<WhyNot>; 7],
     watched: Vec<Watched>,
     considered: u64,
 }
 
-/// No more seconds than layouts of a group take, found when they are first asked for.
+/// Lower bounds of the seconds that layouts of a group take, worked out when they are first asked
+/// for.
 #[derive(Clone, Copy, Default)]
 struct Bounds {
-    /// With any micro-batch.
+    /// The bound over all micro-batches.
     with_any: Option<f64>,
-    /// With the present one.
+    /// The bound with the present micro-batch.
     own: Option<f64>,
 }
 
-/// What became of one layout.
+/// The outcome for one layout.
 enum Outcome {
     Forbidden(Blocker),
     TooLarge(Miss),
@@ -72,7 +76,7 @@ enum Outcome {
 }
 
 impl Search {
-    /// Gets ready; a space in which there is nothing to search gives an answer at once.
+    /// Starts a search; in a space with nothing to search it has its answer at once.
     pub fn new(job: &Job, space: Space) -> Self {
         let refused = refuse(job, &space);
         Self {
@@ -90,8 +94,8 @@ impl Search {
         }
     }
 
-    /// Asks about a layout by name: what becomes of it, and where it ranks among those of its number of accelerators. Before the
-    /// first [`Self::step`].
+    /// Asks about a layout by name: its outcome, and its rank among those of its number of
+    /// accelerators. To be called before the first [`Self::step`].
     pub fn watch(&mut self, choice: &Choice) {
         let outcome = match self.look(choice) {
             Outcome::Fits(found) => Ok(found),
@@ -103,7 +107,7 @@ impl Search {
         self.watched.push(Watched { choice: *choice, outcome, faster: 0, leaner: 0 });
     }
 
-    /// Looks at so many layouts or a few more: whole parts, at least one.
+    /// Looks at `budget` layouts or a few more: it goes through whole parts, at least one.
     pub fn step(&mut self, budget: u64) -> Progress {
         let until = self.considered.saturating_add(budget.max(1));
         while !self.finished && self.considered < until {
@@ -133,7 +137,7 @@ impl Search {
         }
     }
 
-    /// What is known so far.
+    /// The answer as far as the search has gone.
     pub fn answer(&self) -> Answer {
         let broken = self.broken.iter().map(|(rule, count, example)| {
             let reason = Reason::Rule(rule.clone());
@@ -152,17 +156,17 @@ impl Search {
         }
     }
 
-    /// Whether nothing is left.
+    /// True if no layout is left to look at.
     pub const fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// Whether there was nothing to look at.
+    /// True if there was nothing to look at.
     const fn is_empty(&self) -> bool {
         self.finished && self.considered == 0
     }
 
-    /// Memory of many layouts, as far as it was worked out.
+    /// Memory of many layouts, as far as it is worked out.
     pub const fn layouts(&self) -> &Layouts {
         &self.layouts
     }
@@ -180,7 +184,7 @@ impl Search {
         self.space = space;
     }
 
-    /// What becomes of one layout.
+    /// The outcome for one layout.
     fn look(&mut self, choice: &Choice) -> Outcome {
         self.layouts.choose(choice);
         if let Some(rule) = blockers(self.layouts.job()).into_iter().next() {
@@ -195,7 +199,8 @@ impl Search {
         }
     }
 
-    /// Memory of the choice taken over last, or with what and by how much it overflows.
+    /// Memory of the choice that was taken over last, or the kind of memory with which it
+    /// overflows, and by how many bytes.
     fn measure(&mut self) -> Result<Bytes, (MemoryKind, Bytes)> {
         let (by_kind, over) = self.layouts.memory();
         let memory: Bytes = by_kind.into_iter().sum();
@@ -206,8 +211,9 @@ impl Search {
         self.layouts.job().cluster().accelerator.memory
     }
 
-    /// Whether no larger micro-batch than that of the miss just found fits or misses by less either; then so many are counted with it.
-    /// Where none fits they are counted with its kind in any case, so that counts do not depend on what else is known.
+    /// True if no larger micro-batch than that of the miss just found fits or misses by less; then
+    /// `further` of them are counted with it. Where none fits, all are counted with the kind of the
+    /// first miss, so that counts do not depend on what else is known.
     fn is_too_much_from_here(&mut self, counted_as: &mut Option<MemoryKind>, miss: Miss, further: u64) -> bool {
         let short = self.layouts.floor().saturating_sub(self.capacity());
         if short == Bytes::ZERO {
@@ -221,8 +227,9 @@ impl Search {
         is_so
     }
 
-    /// Weighs a layout that breaks no rule, taken over before, and keeps it if it is the best of its number of accelerators so far. By
-    /// how much it overflows, if it does; then it is counted with a kind of memory known before, or with its own.
+    /// Weighs a layout that breaks no rule and was taken over before, and keeps it if it is the
+    /// best of its number of accelerators so far. Returns the miss if the layout overflows; it is
+    /// then counted with the kind of memory given in `counted_as`, or with its own.
     fn weigh(&mut self, choice: &Choice, micro_batch: u64, counted_as: Option<MemoryKind>, bounds: &mut Bounds) -> Option<Miss> {
         let memory = match self.measure() {
             Ok(memory) => memory,
@@ -233,7 +240,7 @@ impl Search {
             }
         };
         let leanest = self.counts.last()?.leanest.as_ref().is_none_or(|leanest| memory < leanest.memory);
-        // How slow a slow layout is matters to nobody.
+        // The time of a layout that is surely slower than those that matter is not needed.
         let seconds = if leanest || !self.is_slow(bounds) { self.layouts.seconds() } else { None };
         let gpus = self.counts.last()?.gpus;
         for watched in &mut self.watched {
@@ -255,7 +262,7 @@ impl Search {
         None
     }
 
-    /// Whether the choice taken over last is surely slower than all that matter.
+    /// True if the choice that was taken over last is surely slower than all layouts that matter.
     fn is_slow(&mut self, bounds: &mut Bounds) -> bool {
         let slow = self.slow();
         let layouts = &mut self.layouts;
@@ -294,7 +301,7 @@ impl Search {
         }
     }
 
-    /// Whether one that misses by at least so much is no nearer than those known.
+    /// True if a layout that misses by at least `short` is no nearer than those known.
     fn is_no_nearer(&self, kind: MemoryKind, short: Bytes) -> bool {
         let known = self.overflows.get(kind.index()).and_then(|why| why.as_ref()?.short);
         let nearest = self.counts.last().and_then(|count| count.nearest);
@@ -344,7 +351,7 @@ impl Visitor for Search {
 }
 
 impl Search {
-    /// Comes to layouts that differ in micro-batch and sharding alone.
+    /// Goes on to layouts that differ only in micro-batch and sharding.
     fn sharings(&mut self, group: &Group) {
         let mut legal = Vec::with_capacity(group.choices.len());
         for choice in &group.choices {
@@ -365,7 +372,7 @@ impl Search {
             }
         }
         let Some(first) = micro_batches.first() else { return };
-        // Where states alone are too much, no micro-batch helps.
+        // Where model states alone are too much, no micro-batch helps.
         self.choose_micro_batch(*first);
         legal.retain(|choice| {
             self.layouts.choose_sharding(choice.layout.sharding);
@@ -407,7 +414,7 @@ fn with_micro_batch(choice: &Choice, size: u64) -> Choice {
 }
 
 impl Watched {
-    /// Counts a layout that fits, if it is better.
+    /// Counts a layout that fits, if it is better than the watched one.
     fn rank(&mut self, gpus: u64, memory: Bytes, seconds: Option<f64>) {
         if let Ok(own) = &self.outcome
             && own.gpus == gpus
@@ -418,7 +425,7 @@ impl Watched {
     }
 }
 
-/// Whether a step is shorter, or as long with less memory.
+/// True if a step is shorter, or as long with less memory.
 fn is_faster((seconds, memory): (Option<f64>, Bytes), other: &Found) -> bool {
     let known = |seconds: Option<f64>| seconds.unwrap_or(f64::INFINITY);
     known(seconds).total_cmp(&known(other.seconds)).then(memory.cmp(&other.memory)).is_lt()
@@ -437,7 +444,7 @@ fn found(job: &Job, choice: &Choice, memory: Bytes, seconds: Option<f64>) -> Fou
     }
 }
 
-/// Why there is nothing to search.
+/// The reason why there is nothing to search, if there is one.
 fn refuse(job: &Job, space: &Space) -> Option<String> {
     if job.training().is_none() {
         return Some("This search lays out training; a serving instance's count is found beside its curve.".to_owned());

@@ -1,7 +1,9 @@
-//! A search that several share: each goes through some of the parts, and one takes in what the others gathered.
+//! A search that several workers share: each goes through some of the parts, and one takes in the
+//! results of the others.
 //!
-//! What travels is layouts and counts. Memory, time and reasons are worked out anew where they are taken in, so that they are the
-//! search's own; of equal ones the earlier in the space's order is kept, so that the answer is that of one search alone.
+//! Workers hand over layouts and counts only. Memory, time and reasons are worked out anew by the
+//! search that takes them in, so that they are its own; of equal layouts it keeps the earlier one
+//! in the space's order, so that the answer is that of one search alone.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,19 +11,20 @@ use super::{AtCount, Found, Miss, Outcome, Reason, Search, WhyNot, is_faster};
 use crate::config::Choice;
 use crate::estimator::MemoryKind;
 
-/// What a search over some of the parts found.
+/// The results of a search over some of the parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gathered {
     counts: Vec<Count>,
-    /// Layouts that break a rule, each with how many break the same.
+    /// Layouts that break a rule, each with how many break the same rule.
     broken: Vec<(Choice, u64)>,
-    /// By the kind of memory that overflows: the nearest miss, and how many overflow with it.
+    /// For each kind of memory that overflows: the nearest miss, and the number of layouts that
+    /// overflow with it.
     overflows: [Option<(Choice, u64)>; 7],
-    /// Of each layout asked about: how many are faster, and leaner.
+    /// For each layout asked about: how many are faster, and how many leaner.
     watched: Vec<(u64, u64)>,
 }
 
-/// What was found at one number of accelerators.
+/// The results at one number of accelerators.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Count {
     gpus: u64,
@@ -34,7 +37,8 @@ struct Count {
     rule: Option<Choice>,
 }
 
-/// Which parts are looked at: those with the same tensor and context degrees go together, because they have operation lists in common.
+/// The parts that are looked at: those with equal tensor and context degrees go together, because
+/// they have operation lists in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
     every: usize,
@@ -51,7 +55,8 @@ impl Default for Turn {
 }
 
 impl Turn {
-    /// Whether the next part is looked at. Groups take turns in the pattern 0 1 1 0 1 0 0 1 …, because those before are often the larger.
+    /// True if the next part is looked at. Groups take turns in the pattern 0 1 1 0 1 0 0 1 …,
+    /// because earlier groups are often the larger ones.
     pub fn comes(&mut self, base: &Choice) -> bool {
         let group = (base.layout.t(), base.layout.cp());
         if self.last.is_some_and(|last| last != group) {
@@ -63,20 +68,21 @@ impl Turn {
     }
 }
 
-/// Where a layout stands in the order of parts.
+/// The place of a layout in the order of parts.
 pub(super) const fn order(choice: &Choice) -> (u64, u64, u64, u64) {
     let layout = &choice.layout;
     (layout.world_size(), layout.t(), layout.cp(), layout.p())
 }
 
 impl Search {
-    /// Looks at every `every`th group of parts alone, from the `from`th on, where 0 is the first. Before the first [`Self::step`]; not for a space
-    /// that ends with the first number that fits, whose end one share alone does not know.
+    /// Looks only at every `every`th group of parts, from the `from`th on, counted from 0. To be
+    /// called before the first [`Self::step`]; not for a space that ends with the first number that
+    /// fits, because one share alone does not know where that is.
     pub fn look_at_every(&mut self, every: usize, from: usize) {
         self.turn = Turn { every: every.max(1), from, ..Turn::default() };
     }
 
-    /// What this share has found so far.
+    /// The results that this share has so far.
     pub fn gathered(&self) -> Gathered {
         let count = |count: &AtCount| Count {
             gpus: count.gpus,
@@ -96,7 +102,8 @@ impl Search {
         }
     }
 
-    /// Adds what another share of the same search found; once for each share, after its own end.
+    /// Adds the results of another share of this search; to be called once for each share, after
+    /// its own end.
     pub fn take_in(&mut self, gathered: &Gathered) {
         for theirs in &gathered.counts {
             self.take_in_count(theirs);

@@ -1,4 +1,5 @@
-//! What is searched: degrees that multiply to the number of accelerators, and every other choice as a list of edits.
+//! The space of a search: degrees that multiply to the number of accelerators, and every other
+//! choice as a list of edits.
 
 use std::fmt::Write as _;
 use std::num::NonZeroU64;
@@ -30,7 +31,7 @@ pub enum Degree {
 }
 
 impl Degree {
-    /// All, in the order of the search.
+    /// All degrees, in the order of the search.
     pub const ALL: [Self; 8] = [
         Self::Tensor,
         Self::Context,
@@ -88,7 +89,7 @@ impl Degree {
     }
 }
 
-/// One value of an axis: its name, and what it changes.
+/// One value of an axis: its name, and the setting that it changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Edit {
     /// Its name.
@@ -101,7 +102,7 @@ pub struct Edit {
 enum Sets {
     /// The way of sharding.
     Sharding(DataSharding),
-    /// Something else, by a function that says what [`Edit::apply`] does.
+    /// Another setting, by a function that returns what [`Edit::apply`] does.
     By(fn(&Job, &mut Choice) -> bool),
 }
 
@@ -110,7 +111,8 @@ impl Edit {
         Self { name, sets: Sets::By(apply) }
     }
 
-    /// Sets it; `false` where it would be no layout of its own, which may follow from the job and the first four degrees alone.
+    /// Makes the edit in `choice`; `false` where that gives no layout of its own. The result may
+    /// depend only on the job and the first four degrees.
     pub fn apply(&self, job: &Job, choice: &mut Choice) -> bool {
         match self.sets {
             Sets::Sharding(sharding) => shard(choice, sharding),
@@ -122,28 +124,29 @@ impl Edit {
 /// A choice between edits.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What is chosen.
+    /// The name of the setting that is chosen.
     pub name: &'static str,
     /// The values; never empty.
     pub edits: Vec<Edit>,
-    /// Whether one value may be legal where a rule on tensor, context, pipeline and data-parallel degrees forbids another.
+    /// True if one value may be legal where a rule on tensor, context, pipeline and data-parallel
+    /// degrees forbids another.
     pub lifts_rules: bool,
 }
 
-/// What a search goes through: every combination, the last axis quickest.
+/// The space that a search goes through: every combination, with the last axis changing quickest.
 #[derive(Clone, Debug, Default)]
 pub struct Space {
     /// Numbers of accelerators, rising.
     pub counts: Vec<u64>,
-    /// Values a degree may have; `None`: every one that divides what is left to divide.
+    /// Values that a degree may have; `None`: every divisor of the number that is left to divide.
     pub only: [Option<Vec<u64>>; 8],
     /// All other choices.
     pub axes: Vec<Axis>,
-    /// Whether the search ends with the first number of accelerators on which a layout fits.
+    /// True if the search ends with the first number of accelerators on which a layout fits.
     pub ends_with_first: bool,
 }
 
-/// Sets the sharding; alone a rank has nobody to share with.
+/// Sets the sharding; a single rank has nobody to share with.
 fn shard(choice: &mut Choice, sharding: DataSharding) -> bool {
     choice.layout.sharding = sharding;
     sharding == DataSharding::NOTHING || choice.layout.d().saturating_mul(choice.layout.cp()) > 1
@@ -155,13 +158,14 @@ fn shardings() -> Vec<Edit> {
     searched.map(|sharding| Edit { name: sharding.short, sets: Sets::Sharding(sharding) }).collect()
 }
 
-/// Sets the schedule; one stage has nothing to schedule.
+/// Sets the schedule; a single stage has nothing to schedule.
 fn schedule(choice: &mut Choice, schedule: PipelineSchedule) -> bool {
     choice.layout.pipeline_schedule = schedule;
     schedule == PipelineSchedule::OneForwardOneBackward || choice.layout.p() > 1
 }
 
-/// Deals a layer more out to each stage but the first and the last, which share what is left.
+/// Deals out one layer more to each stage but the first and the last, which share the layers that
+/// are left.
 fn shorten_ends(job: &Job, choice: &mut Choice) -> bool {
     let (layers, p) = (job.model().num_hidden_layers, choice.layout.p());
     let middle = (layers / p).saturating_add(1).saturating_mul(p.saturating_sub(2));
@@ -238,19 +242,19 @@ impl Axis {
         Self { lifts_rules: true, ..Self::of("schedule", &SCHEDULES) }
     }
 
-    /// What waits in host memory.
+    /// Tensors that wait in host memory.
     pub fn offloads() -> Self {
         Self::of("in host memory", &OFFLOADS)
     }
 
-    /// Groups of data-parallel ranks that each hold all that is shared out.
+    /// Groups of data-parallel ranks that each hold a whole copy of all that is shared out.
     pub fn replicas() -> Self {
         Self::of("sharding groups", &REPLICAS)
     }
 }
 
 impl Space {
-    /// Every layout of a training job on so many accelerators.
+    /// Every layout of a training job on these numbers of accelerators.
     pub fn at(job: &Job, counts: &[u64]) -> Self {
         let mut counts = counts.to_vec();
         counts.sort_unstable();
@@ -270,7 +274,8 @@ impl Space {
         space
     }
 
-    /// Every layout of the run as it is, with its micro-batch and recomputation, on so many accelerators.
+    /// Every layout of the run with its own micro-batch and recomputation, on these numbers of
+    /// accelerators.
     pub fn layouts(job: &Job, counts: &[u64]) -> Self {
         let mut space = Self::at(job, counts);
         let Some(run) = job.training() else { return space };
@@ -296,7 +301,7 @@ impl Space {
         Self { ends_with_first: true, ..Self::at(job, &within.chain(beyond).collect::<Vec<_>>()) }
     }
 
-    /// The same with one more choice, the last but for sharding.
+    /// This space with one more choice, the last but for sharding.
     #[must_use]
     pub fn with(mut self, axis: Axis) -> Self {
         let last = self.axes.len().saturating_sub(1);
@@ -311,7 +316,7 @@ impl Space {
         }
     }
 
-    /// What is searched, in words.
+    /// The space in words.
     pub fn describe(&self) -> String {
         let mut text = match self.counts.as_slice() {
             [] => "no GPUs".to_owned(),
@@ -333,7 +338,7 @@ impl Space {
         text
     }
 
-    /// The values that may be taken.
+    /// The values of `values` that the degree may have.
     pub(super) fn allowed(&self, degree: Degree, mut values: Vec<u64>) -> Vec<u64> {
         if let Some(Some(only)) = self.only.get(degree as usize) {
             values.retain(|value| only.contains(value));
@@ -342,7 +347,7 @@ impl Space {
     }
 }
 
-/// Numbers of accelerators above this are not searched.
+/// The largest number of accelerators that is searched.
 pub(super) const MOST_GPUS: u64 = 1 << 20;
 
 /// The layout with every degree 1 and nothing chosen.

@@ -5,13 +5,13 @@ use crate::config::{Choice, Job};
 use crate::planner::count::divisors;
 use crate::units::to_f64;
 
-/// The parts of a space in order.
+/// The parts of a space, in order.
 pub(super) struct Walk {
-    /// Places in `counts` still to come.
+    /// The place in `counts` of the number that comes next.
     count: usize,
-    /// Degrees at the present count, from the last to the first.
+    /// Degrees at the present number of accelerators, from the last to the first.
     parts: Vec<Choice>,
-    /// How many there were.
+    /// How many parts this number had.
     of: usize,
 }
 
@@ -34,7 +34,8 @@ impl Walk {
         Some((self.parts.pop()?, another))
     }
 
-    /// How many numbers of accelerators are done, in parts of one, and how many there are.
+    /// How many numbers of accelerators are done, with fractions by their parts, and how many there
+    /// are.
     pub fn progress(&self, space: &Space) -> (f64, f64) {
         let number = |n: usize| to_f64(u64::try_from(n).unwrap_or(u64::MAX));
         (number(self.count) - number(self.parts.len()) / number(self.of.max(1)), number(space.counts.len()))
@@ -66,7 +67,7 @@ pub(super) struct Part<'a> {
     levels: Vec<Level<'a>>,
     /// Sequences that a rank may hold at once.
     micro_batches: Vec<u64>,
-    /// What is chosen last.
+    /// The axis that is chosen last.
     last: Option<&'a Axis>,
 }
 
@@ -75,7 +76,8 @@ struct Level<'a> {
     values: Values<'a>,
     /// Layouts below each of its values.
     under: u64,
-    /// Whether a rule on degrees that is broken here is broken by all below: what could lift it is chosen.
+    /// True if a rule on degrees that is broken at this choice is broken by all layouts below it,
+    /// because every setting that could lift it is chosen.
     settles: bool,
 }
 
@@ -86,15 +88,16 @@ enum Values<'a> {
 
 /// Looks at a part.
 pub(super) trait Visitor {
-    /// Comes to a choice whose rules on degrees hold for all layouts below it, so many; says whether to look at these.
+    /// Comes to a choice above `layouts` layouts, for all of which its rules on degrees hold;
+    /// returns true if these are to be looked at.
     fn enter(&mut self, choice: &Choice, layouts: u64) -> bool;
-    /// Comes to layouts that differ in what a rank holds at once and in the last choice alone.
+    /// Comes to layouts that differ only in micro-batch and in the last choice.
     fn group(&mut self, group: &Group);
 }
 
-/// Layouts that differ in micro-batch and in the last choice alone.
+/// Layouts that differ only in micro-batch and in the last choice.
 pub(super) struct Group<'a> {
-    /// All with one sequence at once and, where there is one, the last choice's value.
+    /// All of them with one sequence at once and, where there is a last choice, with its value.
     pub choices: Vec<Choice>,
     /// Sequences that a rank may hold at once.
     pub micro_batches: &'a [u64],
@@ -111,7 +114,8 @@ impl<'a> Part<'a> {
         let values = (lifting.into_iter().map(Values::Axis))
             .chain(degrees.into_iter().map(|(degree, values)| Values::Degree(degree, values)))
             .chain(others.into_iter().map(Values::Axis));
-        // Rules are looked at once all that lifts them is chosen, and behind each degree after that.
+        // Rules are checked as soon as every setting that lifts them is chosen, and behind each
+        // degree after that.
         let settles = |place: usize| (lifts.saturating_sub(1)..lifts + 3).contains(&place);
         let mut levels: Vec<_> =
             values.enumerate().map(|(place, values)| Level { values, under: 1, settles: settles(place) }).collect();
@@ -134,7 +138,7 @@ impl<'a> Part<'a> {
         edited(axis, self.job, self.base).fold(0, |sum, _| sum + 1)
     }
 
-    /// Shows all of it.
+    /// Shows all layouts of the part to a visitor.
     pub fn walk(&self, visitor: &mut impl Visitor) {
         self.down(&self.levels, self.base, visitor);
     }
@@ -162,7 +166,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// What virtual stages, expert and expert-tensor degree and micro-batch can be beside these degrees.
+/// The values that virtual stages, expert and expert-tensor degree and micro-batch can have beside
+/// these degrees.
 fn inner(space: &Space, job: &Job, base: &Choice) -> [Vec<u64>; 4] {
     let layout = &base.layout;
     let experts = job.model().moe.as_ref().map(|moe| moe.num_experts);
@@ -170,7 +175,7 @@ fn inner(space: &Space, job: &Job, base: &Choice) -> [Vec<u64>; 4] {
     // Where ranks do not share the batch evenly there is no micro-batch to choose.
     let share = if batch.is_multiple_of(layout.d()) { batch / layout.d() } else { 1 };
     let layers = job.model().num_hidden_layers;
-    // Layers of a stage as each way to deal them out has them, for the stages between the ends.
+    // Layers of a stage for each way to deal them out, for the stages between the ends.
     let stages = [layers, layers.saturating_add(2)].into_iter().filter(|all| layout.p() > 1 && all.is_multiple_of(layout.p()));
     let mut chunks: Vec<u64> = stages.flat_map(|all| divisors(all / layout.p())).chain([1]).collect();
     chunks.sort_unstable();

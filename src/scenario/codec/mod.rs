@@ -25,13 +25,13 @@ use crate::units::sort_short;
 /// The longest link that is written or read, in characters: what every browser, chat and mail program carries.
 pub const LONGEST: usize = 3100;
 
-/// The most scenarios that stand beside the first.
+/// The most scenarios of a comparison, the first aside.
 pub const MOST_COMPARED: usize = OTHERS.len();
 
 /// The version of the links that are written.
 const VERSION: &str = "v2";
 
-/// What a link says.
+/// The content of a link.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Decoded {
     /// The scenario; the default one if the link failed.
@@ -40,9 +40,10 @@ pub struct Decoded {
     pub compare: Vec<Scenario>,
     /// One sentence for everything that was unknown, replaced or left out.
     pub notices: Vec<String>,
-    /// Whether the check sum does not match: the link was changed by hand or cut off. The first notice says so.
+    /// True if the check sum does not match: the link was changed by hand or cut off. The first
+    /// notice says so.
     pub altered: bool,
-    /// Whether the link could not be used at all; the one notice says why.
+    /// True if the link could not be used at all; the one notice says why.
     pub failed: bool,
 }
 
@@ -135,7 +136,7 @@ pub fn decode(link: &str) -> Decoded {
 /// The sentence about a link that was changed by hand or cut off.
 const ALTERED: &str = "This link was changed by hand or cut off: its check sum does not match. Shown is what it says; ask for it again if something is missing.";
 
-/// Whether a part says something that this version understands, of the first scenario or of another.
+/// True if this version understands a part of a link, of the first scenario or of another.
 fn is_readable(version: &str, key: &str, value: &str) -> bool {
     let key = OTHERS.iter().find_map(|prefix| key.strip_prefix(prefix)).unwrap_or(key);
     let field = if version == VERSION { ladder::field(key) } else { ladder::field_of_first(key) };
@@ -149,12 +150,12 @@ fn is_readable(version: &str, key: &str, value: &str) -> bool {
 /// Keys that say how the page shows itself: `embed=1` inside another page.
 pub const PAGE_KEYS: [&str; 1] = ["embed"];
 
-/// Whether a part of a link, `key=value`, has one of these keys.
+/// True if a part of a link, `key=value`, has one of these keys.
 fn has_key(part: &str, keys: &[&str]) -> bool {
     keys.contains(&part.split_once('=').map_or(part, |(key, _)| key))
 }
 
-/// A link with what another one says about the page.
+/// A link with the parts of another one that are about the page.
 ///
 /// ```
 /// use headroom::scenario::codec::with_page_parts;
@@ -173,7 +174,7 @@ pub fn with_page_parts(link: &str, of: &str) -> String {
 /// and the check sum leaves them out.
 pub const LESSON_KEYS: [&str; 3] = ["present", "story", "task"];
 
-/// Whether a part of a link, `key=value`, is about a lesson.
+/// True if a part of a link, `key=value`, is about a lesson.
 pub fn is_of_lesson(part: &str) -> bool {
     has_key(part, &LESSON_KEYS)
 }
@@ -191,7 +192,8 @@ fn failed(reason: &str) -> Decoded {
 
 // Writing.
 
-/// What may be left out of a link that would become too long.
+/// Optional parts of a link: true for those that are written, false for those that are left out
+/// because the link would become too long.
 #[derive(Clone, Copy)]
 struct Extras {
     unknown: bool,
@@ -226,7 +228,7 @@ fn write(first: &Scenario, others: &[Scenario], extras: Extras) -> String {
     link
 }
 
-/// What stands before the keys of the other scenarios.
+/// Prefixes of the keys of the other scenarios.
 const OTHERS: [&str; 3] = ["b.", "c.", "d."];
 
 /// The key that says that another scenario starts from the version's defaults, not from the first.
@@ -235,7 +237,7 @@ const AFRESH: &str = "new";
 /// The word in place of a value for a key that the first scenario sets and another does not.
 const UNSET: &str = "unset";
 
-/// Characters of some parts with what joins them.
+/// Characters of some parts with the signs that join them.
 fn length(parts: &[(String, String)]) -> usize {
     parts.iter().map(|(key, value)| key.len() + value.len() + 2).sum()
 }
@@ -271,7 +273,7 @@ fn changes(base: &Scenario, target: &Scenario, prefix: &str, extras: Extras) -> 
             base.unset_key(field.id);
         } else if differs && (extras.names || !NAMES.contains(&field.id)) {
             parts.push((format!("{prefix}{}", ladder::key(field, by_hand)), write_value(field.id, &value)));
-            // It may decide what a later field starts from: experts do for adapters.
+            // The value may decide what a later field starts from, as experts do for adapters.
             if field.default.is_of_model() {
                 base.state_key(field.id, value);
             } else {
@@ -317,10 +319,11 @@ const MOST_NOTICES: usize = 12;
 /// The most unknown parts kept of one link.
 const MOST_UNKNOWN: usize = 16;
 
-/// The longest word that a link keeps for what this version does not know.
+/// The longest word that a link keeps for a name that this version does not know.
 const LONGEST_UNKNOWN: usize = 60;
 
-/// Whether a field is the model or the accelerator, which decide what others start from.
+/// True if a field is the model or the accelerator, which decide the values that other fields start
+/// from.
 const fn is_start(id: FieldId) -> bool {
     matches!(id, FieldId::Model | FieldId::Accelerator)
 }

@@ -1,4 +1,4 @@
-//! The characters of a link: what surrounds it, how names are written, and its check sum.
+//! The characters of a link: the text around it, how names are written, and its check sum.
 
 use super::LONGEST;
 use crate::units::is_of_a_word;
@@ -26,7 +26,7 @@ pub(super) fn fragment(link: &str) -> Result<String, usize> {
     if text.len() > LONGEST { Err(text.chars().count()) } else { Ok(text.to_owned()) }
 }
 
-/// Replaces `%41` by `A`; what is no such code stays.
+/// Replaces `%41` by `A`; other text stays.
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -73,14 +73,14 @@ pub(super) fn escape(name: &str) -> String {
     out
 }
 
-/// What stands for an empty name.
+/// The text that stands for an empty name.
 const NO_NAME: &str = ".z";
 
 fn format_hex(character: char) -> String {
     format!("{:x}", u32::from(character))
 }
 
-/// Reads what [`escape`] wrote; what is no such code stays as it is.
+/// Reads the output of [`escape`]; text that is no such code stays as it is.
 pub(super) fn unescape(text: &str) -> String {
     if text == NO_NAME {
         return String::new();

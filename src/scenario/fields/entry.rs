@@ -10,7 +10,7 @@ use crate::engines::{Engine, Share};
 /// The help of every input about adapters.
 const ADAPTER: &str = "A layer with an adapter keeps its input for it; one that does the work of several has one if any has. With experts gate, up and down start without: theirs are modelled under Megatron-LM alone.";
 
-/// One option of a choice, with one sentence about what it does to memory.
+/// One option of a choice, with one sentence about its effect on memory.
 #[derive(Clone, Copy)]
 pub(super) struct Explained {
     pub(super) choice: Choice,
@@ -51,60 +51,61 @@ impl Entry {
         self
     }
 
-    /// It takes a whole number. One press of an arrow key doubles or halves it, unless a step is stated.
+    /// The input takes a whole number. One press of an arrow key doubles or halves it, unless a
+    /// step is stated.
     pub(super) const fn whole(self, range: RangeInclusive<u64>) -> Self {
         self.kind(FieldKind::Integer { min: *range.start(), max: *range.end(), step_hint: 0, optional: false })
     }
 
-    /// It takes a length in tokens, where `4k` means 4096.
+    /// The input takes a length in tokens, where `4k` means 4096.
     pub(super) const fn tokens(mut self, range: RangeInclusive<u64>) -> Self {
         self.field.kilo = 1024;
         self.whole(range).unit("tokens")
     }
 
-    /// It takes a number.
+    /// The input takes a number.
     pub(super) const fn number(self, range: RangeInclusive<f64>) -> Self {
         self.kind(FieldKind::Decimal { min: *range.start(), max: *range.end(), optional: false })
     }
 
-    /// It takes one of a few words.
+    /// The input takes one of a few words.
     pub(super) const fn choice(mut self, options: &'static [Explained]) -> Self {
         self.options = options;
         self.kind(FieldKind::Choice(&[]))
     }
 
-    /// It takes yes or no.
+    /// The input takes yes or no.
     pub(super) const fn flag(self) -> Self {
         self.kind(FieldKind::Flag)
     }
 
-    /// It takes some of the layers.
+    /// The input takes some of the layers.
     pub(super) const fn layers(self) -> Self {
         self.kind(FieldKind::Layers)
     }
 
-    /// It takes a model of the catalog.
+    /// The input takes a model of the catalog.
     pub(super) const fn model(self) -> Self {
         self.kind(FieldKind::Model)
     }
 
-    /// It takes an accelerator of the catalog.
+    /// The input takes an accelerator of the catalog.
     pub(super) const fn accelerator(self) -> Self {
         self.kind(FieldKind::Accelerator)
     }
 
-    /// It takes a text of at most that many characters.
+    /// The input takes a text of at most that many characters.
     pub(super) const fn text(self, max_len: usize) -> Self {
         self.kind(FieldKind::Text { max_len })
     }
 
-    /// It takes names of keys, together at most that many characters.
+    /// The input takes names of keys, together at most that many characters.
     pub(super) const fn keys(self, max_len: usize) -> Self {
         self.kind(FieldKind::Keys { max_len })
     }
 
-    /// It takes the share of memory that an engine is told to use; words and default are those of the engine whose setting has the
-    /// entry's key.
+    /// The input takes the share of memory that an engine is told to use; words and default are
+    /// those of the engine whose setting has the entry's key.
     pub(super) const fn memory_share(mut self) -> Self {
         let Share { flag, label, help, default, .. } = Engine::share_of_key(self.field.key);
         (self.field.name, self.field.label, self.help) = (flag, label, help);
@@ -142,17 +143,18 @@ impl Entry {
         self
     }
 
-    /// It belongs to the architecture: the model's own value is its default.
+    /// The input belongs to the architecture: the model's own value is its default.
     pub(super) const fn architecture(self, of: fn(&ModelConfig) -> Value) -> Self {
         self.group(Group::Architecture).folded().default(FieldDefault::OfModel(of))
     }
 
-    /// It belongs to a rarer part of the architecture.
+    /// The input belongs to a rarer part of the architecture.
     pub(super) const fn structure(self, of: fn(&ModelConfig) -> Value) -> Self {
         self.group(Group::Structure).folded().default(FieldDefault::OfModel(of))
     }
 
-    /// It is a key of `config.json` files that only some families read: what the file says, or the library, is its default.
+    /// The input is a key of `config.json` files that only some families read: its default is the
+    /// value of the file, or else of the library.
     ///
     /// The form calls it by that key; in links `-` stands for `_`.
     pub(super) const fn of_file(mut self) -> Self {
@@ -161,7 +163,7 @@ impl Entry {
         self.group(Group::Structure).folded().default(FieldDefault::OfFile)
     }
 
-    /// It takes a word for each layer, in short, of at most that many characters.
+    /// The input takes a word for each layer, in short, of at most that many characters.
     pub(super) const fn words(self, max_len: usize) -> Self {
         self.kind(FieldKind::Words { max_len })
     }
@@ -171,7 +173,8 @@ impl Entry {
         self.default(FieldDefault::OfAccelerator(of))
     }
 
-    /// It is an option of the stack whose options the form asks for; others do not read it.
+    /// The input is an option of the stack whose options the form asks for; other stacks do not
+    /// read it.
     pub(super) const fn stack_option(self) -> Self {
         self.group(Group::StackOptions).train().folded()
     }
@@ -182,7 +185,7 @@ impl Entry {
         self
     }
 
-    /// It says whether linear layers of that kind have adapters.
+    /// The input says whether linear layers of that kind have adapters.
     pub(super) const fn adapter(self) -> Self {
         self.flag().help(ADAPTER).group(Group::Run).tune().folded().default(FieldDefault::Flag(true))
     }
@@ -192,22 +195,22 @@ impl Entry {
         self
     }
 
-    /// It counts in training and fine-tuning.
+    /// The input counts in training and fine-tuning.
     pub(super) const fn train(self) -> Self {
         self.applies(Applies::Train)
     }
 
-    /// It counts in training alone.
+    /// The input counts in training alone.
     pub(super) const fn scratch(self) -> Self {
         self.applies(Applies::Scratch)
     }
 
-    /// It counts in fine-tuning.
+    /// The input counts in fine-tuning.
     pub(super) const fn tune(self) -> Self {
         self.applies(Applies::Tune)
     }
 
-    /// It counts in serving.
+    /// The input counts in serving.
     pub(super) const fn serve(self) -> Self {
         self.applies(Applies::Serve)
     }

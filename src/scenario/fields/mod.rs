@@ -62,11 +62,11 @@ impl Value {
 pub struct Choice {
     /// The word in links.
     pub value: &'static str,
-    /// What the form shows.
+    /// Text that the form shows.
     pub label: &'static str,
 }
 
-/// What a field takes.
+/// The values that a field takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FieldKind {
     /// A whole number.
@@ -77,7 +77,7 @@ pub enum FieldKind {
         max: u64,
         /// How far one press of an arrow key goes; 0: it doubles or halves.
         step_hint: u64,
-        /// Whether it can be left empty.
+        /// True if it can be left empty.
         optional: bool,
     },
     /// A number.
@@ -86,7 +86,7 @@ pub enum FieldKind {
         min: f64,
         /// Largest.
         max: f64,
-        /// Whether it can be left empty.
+        /// True if it can be left empty.
         optional: bool,
     },
     /// One of a few words.
@@ -123,9 +123,9 @@ pub enum Group {
     Model,
     /// Its architecture.
     Architecture,
-    /// What only some architectures have: windows, experts, latent attention.
+    /// Parts that only some architectures have: windows, experts, latent attention.
     Structure,
-    /// What is done with it.
+    /// The work that is done with the model.
     Run,
     /// Number formats and optimizer.
     Precision,
@@ -156,7 +156,7 @@ impl Group {
         Self::Cost,
     ];
 
-    /// Whether its fields belong to the model's architecture.
+    /// True if the group's fields belong to the model's architecture.
     pub const fn is_architecture(self) -> bool {
         matches!(self, Self::Architecture | Self::Structure)
     }
@@ -194,7 +194,7 @@ pub enum Applies {
 }
 
 impl Applies {
-    /// Whether it counts in that mode.
+    /// True if the input counts in that mode.
     pub const fn in_mode(self, mode: super::Mode) -> bool {
         use super::Mode;
         matches!(
@@ -223,21 +223,23 @@ pub enum FieldDefault {
     Text(&'static str),
     /// Nothing.
     Empty,
-    /// That of the model that the architecture starts from.
+    /// The value of the model that the architecture starts from.
     OfModel(fn(&ModelConfig) -> Value),
-    /// That of the file whose keys the architecture is read from; nothing where its family does not read the key.
+    /// The value of the file whose keys the architecture is read from; nothing where its family
+    /// does not read the key.
     OfFile,
-    /// That of the accelerator that the hardware starts from; nothing where the catalog knows none.
+    /// The value of the accelerator that the hardware starts from; nothing where the catalog knows
+    /// none.
     OfAccelerator(fn(&AcceleratorRow) -> Value),
 }
 
 impl FieldDefault {
-    /// Whether it is the model's or the accelerator's own value.
+    /// True if the default is the model's or the accelerator's own value.
     pub const fn is_preset(self) -> bool {
         matches!(self, Self::OfModel(_) | Self::OfFile | Self::OfAccelerator(_))
     }
 
-    /// Whether it is the model's own value: the input says something of its architecture.
+    /// True if the default is the model's own value: the input is about its architecture.
     pub const fn is_of_model(self) -> bool {
         matches!(self, Self::OfModel(_) | Self::OfFile)
     }
@@ -256,9 +258,9 @@ pub struct Field {
     pub label: &'static str,
     /// Its unit; empty where there is none.
     pub unit: &'static str,
-    /// What it takes.
+    /// The values that it takes.
     pub kind: FieldKind,
-    /// What `k` means when typed: 1024 for lengths in tokens, 1000 elsewhere.
+    /// The factor that `k` stands for when typed: 1024 for lengths in tokens, 1000 elsewhere.
     pub kilo: u64,
     /// Its value until set.
     pub default: FieldDefault,
@@ -266,7 +268,7 @@ pub struct Field {
     pub group: Group,
     /// In which mode it counts.
     pub applies: Applies,
-    /// Whether the form hides it behind its group's summary line.
+    /// True if the form hides it behind its group's summary line.
     pub folded: bool,
 }
 
@@ -288,12 +290,13 @@ pub fn field(id: FieldId) -> &'static Field {
     &table::FIELDS[id as usize]
 }
 
-/// One or two sentences about an input: what it is, and what it does to memory or time.
+/// One or two sentences about an input: its meaning, and its effect on memory or time.
 pub fn help(id: FieldId) -> &'static str {
     table::HELPS[id as usize]
 }
 
-/// One sentence about an option of a choice: what it does to memory. Empty where the input has no such option.
+/// One sentence about an option of a choice: its effect on memory. Empty where the input has no
+/// such option.
 pub fn option_help(id: FieldId, value: &str) -> &'static str {
     table::EXPLAINED[id as usize].iter().find(|option| option.choice.value == value).map_or("", |option| option.help)
 }

@@ -1,4 +1,4 @@
-//! Reading what people type into a field, and showing a value.
+//! Reads text that people type into a field, and shows a value.
 
 use super::{Choice, Field, FieldId, FieldKind, Value, field};
 use crate::catalog;
@@ -9,13 +9,13 @@ use crate::scenario::number::{self, Problem};
 use crate::scenario::text;
 use crate::units::{grouped, to_f64};
 
-/// Reads what was typed into a field.
+/// Reads the text typed into a field.
 ///
 /// Numbers may be grouped (`8,192`, `8 192`), short (`4k`, `70.6b`, `1e6`) and carry the field's unit. In lengths in tokens `k`
 /// means 1024 (`4k` is 4096), elsewhere 1000.
 ///
 /// # Errors
-/// One sentence that names the field and what it takes.
+/// One sentence that names the field and the values that it takes.
 ///
 /// ```
 /// # use headroom::scenario::{FieldId, Value, parse};
@@ -82,7 +82,7 @@ fn parse_text(field: &Field, typed: &str, max_len: usize) -> Result<Value, Strin
     Ok(Value::Text(name))
 }
 
-/// What a field takes, in a few words: `a whole number from 1 to 10 000`.
+/// The values that a field takes, in a few words: `a whole number from 1 to 10 000`.
 pub fn range_text(id: FieldId) -> String {
     let field = field(id);
     let unit = unit_after(field.unit);

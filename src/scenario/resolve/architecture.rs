@@ -108,7 +108,7 @@ impl Scenario {
         }
     }
 
-    /// The experts, if there are any; what is left empty is the smallest that makes sense.
+    /// The experts, if there are any; a size that is left empty is the smallest that makes sense.
     pub(super) fn experts(&self) -> Option<Moe> {
         let size = |id| self.optional_integer(id);
         Some(Moe {

@@ -1,10 +1,11 @@
-//! Whether the list has the model and the accelerator that a scenario starts from. A link may name others.
+//! Checks that the list has the model and the accelerator that a scenario starts from. A link may
+//! name others.
 
 use super::FieldError;
 use crate::catalog;
 use crate::scenario::{FieldId, Scenario, Value, show, text};
 
-/// The fields whose row decides what others start from.
+/// The fields whose row decides the start values of other fields.
 pub(super) const START_FIELDS: [FieldId; 2] = [FieldId::Model, FieldId::Accelerator];
 
 /// The only row that a word begins, as the end of a link does that was cut off.
@@ -18,7 +19,8 @@ fn only_one_like(id: FieldId, word: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether the list has the model or the accelerator that the scenario starts from.
+/// The problem of a model or an accelerator that the scenario starts from and the list does not
+/// have.
 pub(super) fn check(scenario: &Scenario, id: FieldId) -> Option<FieldError> {
     let Value::Text(word) = scenario.get(id) else { return None };
     if !scenario.is_unlisted(id) {

@@ -19,35 +19,37 @@ pub struct StackSpec {
     pub help: &'static str,
     /// Its place in lists, counted from 0; no two have the same.
     pub place: usize,
-    /// Whether a run that names no stack has this one.
+    /// True for the stack of a run that names none.
     pub is_default: bool,
     /// How the memory of its step is counted.
     pub step: StepMemory,
-    /// Whether it runs each family's own modules as transformers writes them: of an unknown family they are put together from its
-    /// sizes.
+    /// True if it runs each family's own modules as transformers writes them. For an unknown family
+    /// they are put together from its sizes.
     pub runs_modules_of_family: bool,
     /// The tensors that selective recomputation brings back.
     pub selective: SelectiveRecompute,
-    /// Whether a recomputed part runs to its end, though backward has all that it needs before.
+    /// True if a recomputed part runs to its end, although backward has all the tensors it needs
+    /// earlier.
     pub recomputes_to_the_end: bool,
-    /// Whether checkpointing wraps blocks that were compiled, so that compiled forwards run again whole;
-    /// otherwise a compiler is given blocks together with what is checkpointed in them.
+    /// True if checkpointing wraps blocks that were compiled, so that compiled forwards run again
+    /// whole. Otherwise a compiler is given blocks together with the checkpointing in them.
     pub checkpoints_compiled: bool,
     /// In which groups the ends of a model are gathered, where a library gathers weights.
     pub groups_of_ends: GroupsOfEnds,
-    /// Whether the last block stays gathered from forward to backward, which begins with it, where a library gathers weights.
+    /// True if the last block stays gathered from forward to backward, which begins with it, where
+    /// a library gathers weights.
     pub keeps_last_block: bool,
     /// How tensor-parallel ranks share layers.
     pub tensor_parallelism: TensorParallelism,
-    /// Whether tensor-parallel ranks share the vocabulary of embedding and head.
+    /// True if tensor-parallel ranks share the vocabulary of embedding and head.
     pub splits_vocabulary: bool,
-    /// Whether it splits sequences over context ranks, experts over expert ranks and tensor ranks of their own, and a stage into several
-    /// chunks of layers.
+    /// True if it splits sequences over context ranks, experts over expert ranks and tensor ranks
+    /// of their own, and a stage into several chunks of layers.
     pub has_all_degrees: bool,
     /// Whose implementation of sharding it runs.
     pub sharding: CarriedOutBy,
-    /// Whether gradients are added up in a buffer of their own format (Megatron-LM's main gradients), from which they are sent, and which
-    /// products can write into.
+    /// True if gradients are added up in a buffer of their own format (Megatron-LM's main
+    /// gradients), from which they are sent, and into which products can write.
     pub has_main_gradients: bool,
     /// The options of Megatron-LM's modules that its time is computed with, where it is not played.
     pub options: StackOptions,
@@ -73,26 +75,30 @@ pub enum StepMemory {
 /// The kernels that carry out a model's modules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModuleKernels {
-    /// Whether a norm is one kernel, which saves its input and statistics.
+    /// True if a norm is one kernel, which saves its input and statistics.
     pub fuses_norms: bool,
-    /// Whether the gated activation is one kernel, which saves both of its inputs and nothing between.
+    /// True if the gated activation is one kernel, which saves both of its inputs and nothing
+    /// between.
     pub fuses_gated_activation: bool,
-    /// Whether backward of fused norms and activations writes over gradients and saved tensors, instead of making tensors of its own.
+    /// True if backward of fused norms and activations writes over gradients and saved tensors,
+    /// instead of making tensors of its own.
     pub writes_over: bool,
     /// How the loss of the next token is computed.
     pub loss: LossKernel,
-    /// Whether hidden states between attention and feed-forward can be split by tokens over tensor ranks.
+    /// True if hidden states between attention and feed-forward can be split by tokens over tensor
+    /// ranks.
     pub splits_tokens: bool,
-    /// Whether queries, keys and values are one product, whose parts are copied.
+    /// True if queries, keys and values are one product, whose parts are copied.
     pub joins_projections: bool,
     /// How queries and keys are rotated.
     pub rotation: RotationKernel,
-    /// Whether heads that share keys and values are given copies of them before attention.
+    /// True if heads that share keys and values are given copies of them before attention.
     pub repeats_keys: bool,
-    /// Whether the loss is computed when the model's `forward` has returned.
+    /// True if the loss is computed after the model's `forward` has returned.
     pub loss_behind_model: bool,
-    /// Whether the model is the stack's own: without transformers' positions, masks and hooks, without peft's casts, norms operator by
-    /// operator in fp32, neighbours in a head rotated together by one buffer, keys repeated for every query head.
+    /// True if the model is the stack's own. It has no positions, masks and hooks of transformers
+    /// and no casts of peft; its norms run operator by operator in fp32, neighbours in a head are
+    /// rotated together by one buffer, and keys are repeated for every query head.
     pub is_own_model: bool,
 }
 
@@ -103,7 +109,7 @@ pub enum RotationKernel {
     OfFamily,
     /// As complex numbers in fp32, by factors in a buffer.
     ComplexInFp32 {
-        /// Whether every block has a buffer of its own; otherwise all read the model's.
+        /// True if every block has a buffer of its own; otherwise all read the model's.
         in_every_block: bool,
     },
     /// By one kernel, in place.
@@ -131,7 +137,7 @@ pub enum GroupsOfEnds {
 }
 
 impl RotationKernel {
-    /// Whether complex numbers are multiplied.
+    /// True if complex numbers are multiplied.
     pub const fn is_complex(self) -> bool {
         matches!(self, Self::ComplexInFp32 { .. })
     }
@@ -152,7 +158,7 @@ impl ModuleKernels {
         is_own_model: false,
     };
 
-    /// Whether anything is a kernel that transformers' modules do not call.
+    /// True if any part runs a kernel that transformers' modules do not call.
     pub const fn are_fused(&self) -> bool {
         self.fuses_norms || self.fuses_gated_activation || self.loss.makes_chunks()
     }
@@ -213,7 +219,7 @@ impl LossKernel {
         }
     }
 
-    /// Whether logits are made chunk by chunk.
+    /// True if logits are made chunk by chunk.
     pub const fn makes_chunks(self) -> bool {
         match self {
             Self::FullLogits | Self::ShiftedLogits => false,
@@ -257,7 +263,7 @@ pub enum StackOptions {
 }
 
 impl StackOptions {
-    /// Whether the form asks for them.
+    /// True if the form asks for the options.
     pub const fn are_asked_for(&self) -> bool {
         matches!(self, Self::OfRun)
     }

@@ -1,4 +1,5 @@
-//! What only Megatron-LM asks: fusions, dropout, how recomputation is cut, how tokens reach their experts.
+//! Options that Megatron-LM alone has: fusions, dropout, how recomputation is cut, how tokens reach
+//! their experts.
 
 use std::num::NonZeroU64;
 
@@ -43,7 +44,7 @@ pub enum RecomputeMethod {
     Block(u64),
 }
 
-/// What selective recomputation brings back (`recompute_modules`).
+/// Modules that selective recomputation recomputes (`recompute_modules`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(clippy::struct_excessive_bools, reason = "Megatron-LM's list of modules, each there or not")]
 pub struct RecomputeModules {
@@ -98,7 +99,7 @@ pub struct MegatronOptions {
     pub transformer_engine: bool,
     /// Which blocks full recomputation covers.
     pub recompute_method: RecomputeMethod,
-    /// What selective recomputation covers.
+    /// Modules that selective recomputation covers.
     pub recompute_modules: RecomputeModules,
     /// Consecutive micro-batches of one chunk under interleaving; `None`: the pipeline degree.
     pub microbatch_group_size_per_vp_stage: Option<NonZeroU64>,

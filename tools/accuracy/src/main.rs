@@ -51,12 +51,12 @@ exit code: 0 the table is printed, 2 bad input";
 enum Form {
     /// For people, with groups and worst rows.
     Text {
-        /// Whether every row's differences are listed.
+        /// True if every row's differences are listed.
         differences: bool,
     },
-    /// The same as JSON; with every row's figures if `rows`.
+    /// The text's figures as JSON; with every row's figures if `rows`.
     Json {
-        /// Whether every row is listed.
+        /// True if every row is listed.
         rows: bool,
     },
     /// The short table of the README.
@@ -144,7 +144,7 @@ fn rows(text: &str) -> Result<Vec<Value>, String> {
     lines.map(|(index, line)| serde_json::from_str(line).map_err(|error| format!("line {}: {error}", index + 1))).collect()
 }
 
-/// Finds out what a row is and runs it.
+/// Finds the kind of a row and runs it.
 fn run_row(index: usize, row: &Value) -> Row {
     let fields = Fields(row);
     let has = |pointer: &str| row.pointer(pointer).is_some();

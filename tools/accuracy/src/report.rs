@@ -13,7 +13,8 @@ use headroom::units::{grouped, to_f64};
 /// Worst rows that are named.
 const WORST: usize = 5;
 
-/// The group of rows by the program that trains: its line is followed by what is not expressed.
+/// The group of rows by the program that trains: its line is followed by the reasons why rows
+/// cannot be expressed.
 const FRAMEWORK: &str = "framework";
 
 /// One file with all its rows.
@@ -134,7 +135,7 @@ fn summary_line(name: &str, summary: &Summary) -> String {
     format!("  {name:<24} {rows:>4} rows {unsupported:>4} not expressed  {figures}").trim_end().to_owned()
 }
 
-/// Whether ours runs out of memory where the rows did.
+/// Counts of rows that ran out of memory and were said to, and of rows wrongly said to, in words.
 fn out_of_memory(summary: &Summary) -> Option<String> {
     let found = summary.out_of_memory;
     let said = (found.ended > 0).then(|| format!("out of memory: {} of {} said", found.said, found.ended));
@@ -148,7 +149,7 @@ fn spread_text(spread: Spread) -> String {
     format!("mean {mean} median {median} p90 {p90} max {max} ({under} to {over})")
 }
 
-/// A share in per cent with three decimals; what is not exact never reads as zero.
+/// A share in per cent with three decimals; a share that is not exact never reads as zero.
 pub fn percent(error: f64, signed: bool) -> String {
     if error == 0.0 {
         return "0 %".to_owned();
@@ -161,7 +162,7 @@ pub fn percent(error: f64, signed: bool) -> String {
     format!("{sign}{:.3} %", 100.0 * error)
 }
 
-/// The same as one JSON object; with `rows` every row's figures too.
+/// The report as one JSON object; with `rows` every row's figures too.
 pub fn json(files: &[File], rows: bool) -> Value {
     json!({ "files": files.iter().map(|file| json_of(file, rows)).collect::<Vec<_>>() })
 }

@@ -1,4 +1,4 @@
-//! One row of measured or published figures, and what the library says about it.
+//! One row of measured or published figures, and the library's figures for it.
 
 use headroom::config::{DataSharding, Stack};
 use serde_json::Value;
@@ -80,16 +80,16 @@ impl Quantity {
 /// Our figure beside the row's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// What is compared.
+    /// The quantity that is compared.
     pub quantity: Quantity,
-    /// What the library says.
+    /// The library's figure.
     pub ours: u64,
-    /// What the row says.
+    /// The row's figure.
     pub measured: u64,
 }
 
 impl Comparison {
-    /// The signed relative error; infinite where the row says 0 and we do not.
+    /// The signed relative error; infinite where the row says 0 and the library does not.
     pub fn error(&self) -> f64 {
         if self.ours == self.measured {
             return 0.0;
@@ -156,7 +156,7 @@ impl<'a> Fields<'a> {
         if self.is_absent(pointer) { Ok(0) } else { self.count(pointer) }
     }
 
-    /// Whether the row does not speak of it at all.
+    /// True if the row does not state the value at all.
     pub fn is_absent(self, pointer: &str) -> bool {
         self.0.pointer(pointer).is_none_or(Value::is_null)
     }

@@ -1,4 +1,5 @@
-//! Published figures of serving: cache sizes, stored weights, what servers print when they start.
+//! Published figures of serving: cache sizes, stored weights, and the figures that servers print
+//! when they start.
 
 use std::num::NonZeroU64;
 
@@ -68,7 +69,7 @@ fn per_token(row: Fields<'_>) -> Result<u64, String> {
     Ok(bytes / tokens)
 }
 
-/// What vLLM prints at its start.
+/// Compares the figures that vLLM prints at its start.
 fn vllm(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let config = known(row)?;
     let t = row.count("/tp")?;

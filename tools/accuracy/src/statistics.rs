@@ -30,20 +30,20 @@ pub struct Exact {
     pub exact: usize,
 }
 
-/// How many rows ended out of memory, and what ours says of them.
+/// How many rows ended out of memory, and how many of them the library says so of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutOfMemory {
     /// Rows that say whether they did.
     pub rows: usize,
     /// Rows that did.
     pub ended: usize,
-    /// Those of them of which ours says so too.
+    /// Rows that did, and of which the library says so too.
     pub said: usize,
-    /// Rows that had room, of which ours says that they had none.
+    /// Rows that had room, of which the library says that they had none.
     pub wrongly: usize,
 }
 
-/// What the rows of a file or group say together.
+/// Counts and errors of the rows of a file or group.
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// All rows.
@@ -54,9 +54,9 @@ pub struct Summary {
     pub activations: Option<Spread>,
     /// Errors of the peak.
     pub peak: Option<Spread>,
-    /// Errors of what was allocated.
+    /// Errors of allocated bytes.
     pub allocated: Option<Spread>,
-    /// Errors of what was reserved.
+    /// Errors of reserved bytes.
     pub reserved: Option<Spread>,
     /// Who ran out of memory.
     pub out_of_memory: OutOfMemory,

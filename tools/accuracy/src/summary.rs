@@ -18,17 +18,17 @@ struct Entry {
     belongs: fn(&Row) -> bool,
 }
 
-/// Whether a row says that about itself.
+/// True if the row is in the group `name` with that value.
 fn is(row: &Row, name: &str, value: &str) -> bool {
     row.groups.iter().any(|(group, found)| *group == name && found == value)
 }
 
-/// Whether it is a row of that framework on the pretended GPU.
+/// True if it is a row of that framework on the pretended GPU.
 fn is_under(row: &Row, framework: &str) -> bool {
     is(row, "framework", framework) && is(row, "kind", "pretend_framework")
 }
 
-/// What rows of the pretended GPU are compared with.
+/// The reference that rows of the pretended GPU are compared with.
 const ALLOCATOR: &str = "allocated, by PyTorch 2.15's CUDA allocator on a pretended H100";
 
 /// The lines, most asked for first.
@@ -137,7 +137,7 @@ const ENTRIES: [Entry; 30] = [
     },
 ];
 
-/// Whether the row's model has no modules of its own.
+/// True if the row's model has no modules of its own.
 fn is_generic(row: &Row) -> bool {
     row.groups.iter().any(|(group, modules)| *group == "modules" && modules == GENERIC.model_type())
 }
@@ -168,7 +168,7 @@ impl Line {
         self.summary.peak.or(self.summary.allocated).or(self.summary.model_states)
     }
 
-    /// What is met to the unit, in words.
+    /// Counts of the rows that are met to the unit, in words.
     fn exact(&self) -> String {
         let all = &self.summary;
         let exact = [
@@ -244,7 +244,7 @@ pub fn markdown(files: &[File]) -> String {
 /// Rows of each kind that are furthest off, over all files.
 const WORST: usize = 5;
 
-/// Whether a figure is of a kind.
+/// Returns true if a figure is of a kind.
 type Belongs = fn(Quantity) -> bool;
 
 /// A kind of error with the figures that belong to it. Times are off by more than memory: in one list they would hide it.
@@ -259,7 +259,7 @@ const KINDS: [(&str, Belongs); 3] = [
     ("Memory under frameworks", |quantity| matches!(quantity, Quantity::Allocated | Quantity::Reserved)),
 ];
 
-/// The same lines and the worst rows as JSON, for the page.
+/// The lines and the worst rows as JSON, for the page.
 pub fn page(files: &[File]) -> Value {
     let lines: Vec<Value> = lines(files).map(|line| line.json()).collect();
     let worst: Vec<Value> =

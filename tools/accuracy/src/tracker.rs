@@ -1,11 +1,13 @@
-//! What PyTorch's trackers count besides the memory of a step. No GPU holds it, so the engine does not know it; what was measured holds it.
+//! Memory that PyTorch's trackers count besides that of a step. No GPU holds it, so the engine does
+//! not know it, but measured rows contain it.
 
 use headroom::config::{AttentionKernel, EmbeddedParts, Job, OptimizerImplementation, Recompute, TrainingPrecision};
 use headroom::estimator::{Phase, estimate};
 use headroom::ops::{self, Op, Role, Shape, Tensor};
 
-/// What the tracker itself keeps alive: under checkpointing the embedding's output is asked for a gradient, and the tracker's hooks on
-/// modules then hold it and its gradient from one step into the next. Without the tracker both are gone when backward ends.
+/// Bytes that the tracker itself keeps alive. Under checkpointing a gradient of the embedding's
+/// output is asked for, and the tracker's hooks on modules then hold the output and its gradient
+/// from one step into the next. Without the tracker both are freed when backward ends.
 pub fn kept_alive(job: &Job) -> u64 {
     let Some(run) = job.training() else { return 0 };
     if !run.tuning.freezes_embedding() || run.recompute != Recompute::Full {
@@ -102,8 +104,9 @@ const ADD_RESIDUALS_THEMSELVES: [&str; 9] =
 /// The optimizer whose first step on split parameters was looked through.
 const LOOKED_THROUGH: &str = "adamw";
 
-/// What is counted when the optimizer updates the largest split parameter for the first time; `None` where none is split, or where the
-/// optimizer does not go through them in a loop.
+/// Bytes that are counted when the optimizer updates the largest split parameter for the first
+/// time; `None` where no parameter is split, or where the optimizer does not go through them in a
+/// loop.
 ///
 /// `torch.optim.AdamW` in a loop updates each parameter with `addcdiv_`. To learn the result's shape, `DTensor` runs it once on
 /// stand-ins of its three arguments in their whole size (`torch/distributed/tensor/_sharding_prop.py`,

@@ -150,7 +150,7 @@ pub fn recompute(word: &str) -> Result<Recompute, String> {
     }
 }
 
-/// What a row's `parallel` may say.
+/// Keys that a row's `parallel` may have.
 const PARALLEL: [&str; 4] = ["fully_sharded", "reshard_after_forward", "reduce_dtype", "tensor_parallel"];
 
 fn layout(row: Fields<'_>) -> Result<ParallelLayout, String> {

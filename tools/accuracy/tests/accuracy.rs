@@ -32,7 +32,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What the command prints with that option.
+/// The output of the command with that option.
 fn accuracy(option: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_accuracy"))
         .current_dir(root())
@@ -124,7 +124,7 @@ fn all(limit: f64) -> Limits {
     Limits { median: limit, p90: limit, max: limit }
 }
 
-/// Each bar with what it asks.
+/// Each bar with the figure that it asks for.
 type Bar = (&'static str, fn() -> Result<(), String>);
 
 const BARS: [Bar; 37] = [
@@ -365,7 +365,7 @@ fn a_row_that_lacks_a_field_is_no_pass() {
     }
 }
 
-/// What the command says of one row, after a change.
+/// The output of the command for one row, after a change.
 fn said_of(file: &str, change: impl FnOnce(&mut Value)) -> String {
     let text = fs::read_to_string(root().join(file)).expect("a file");
     let mut row: Value = serde_json::from_str(text.lines().next().expect("a row")).expect("JSON");

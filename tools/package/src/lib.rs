@@ -48,7 +48,7 @@ mod face {
     use serde_json::Value;
     use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-    /// Types of what [`estimate`] returns; [`Value`] has none.
+    /// Types of the values that [`estimate`] returns; [`Value`] has none.
     #[wasm_bindgen(typescript_custom_section)]
     const TYPES: &str = include_str!("types.d.ts");
 

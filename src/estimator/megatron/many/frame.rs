@@ -1,4 +1,4 @@
-//! What one rank's operations save and need, with any number of sequences.
+//! Bytes that one rank's operations save and need, with any number of sequences.
 
 use std::array;
 use std::num::NonZeroU64;
@@ -24,7 +24,7 @@ pub(super) type Tops = Highest<2, [Line; 2]>;
 /// recomputation drops something.
 pub(super) type Parts = Memo<(PartKey, bool), Piece>;
 
-/// What one rank's operations save and need with any number of sequences at once.
+/// Bytes that one rank's operations save and need with any number of sequences at once.
 ///
 /// Every size is a product in which the micro-batch stands once or not at all, so that two numbers of sequences tell all others. Where
 /// tokens are padded to experts' capacity or weighed by a load this is not so, and a frame holds one number of sequences alone.

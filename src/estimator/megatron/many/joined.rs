@@ -1,4 +1,4 @@
-//! What every stage of a pipeline has in flight and beside it.
+//! Activations that every stage of a pipeline has in flight, and the memory it needs beside them.
 
 use std::cmp::Reverse;
 
@@ -21,11 +21,13 @@ pub(super) struct Staged {
     /// The sort's place among all.
     pub place: usize,
     most: [Vec<Held>; SLOTS],
-    /// What one micro-batch of its first chunk holds by itself: no schedule holds less.
+    /// Activations that one micro-batch of the stage's first chunk holds by itself: no schedule
+    /// holds less.
     least: [Option<Held>; SLOTS],
 }
 
-/// What the parameters and buffers of a stage depend on.
+/// Properties that the parameters and buffers of a stage depend on; stages with equal ones share
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Sort {
     layers: PerKind,
@@ -41,7 +43,7 @@ pub(super) struct Needs {
     moments: [Tops; 2],
     /// With one micro-batch of its first chunk alone, whatever the schedule.
     alone: Highest<2, ()>,
-    /// What may be most in flight at the place at hand.
+    /// The candidates for the most activations in flight at the place at hand.
     in_flight: Tops,
 }
 
@@ -55,13 +57,13 @@ pub(super) struct Needed {
     moments: [Option<Moment>; 2],
     /// The higher of these.
     moment: Option<Moment>,
-    /// All of it.
+    /// All bytes that the stage needs.
     total: Bytes,
     /// No more sequences, and no fewer micro-batches of them, need less.
     least: Bytes,
 }
 
-/// A moment of backward: how early it comes, and what it needs.
+/// A moment of backward: how early it comes, and the memory it needs.
 #[derive(Clone, Copy)]
 struct Moment {
     order: usize,
@@ -119,7 +121,7 @@ impl Needs {
         let places = frame.tops.iter().zip(&staged.most).zip(&staged.least);
         for (slot, ((tops, most), least)) in places.enumerate() {
             let moments = if slot == 0 { &mut *head } else { &mut *blocks };
-            // What is in flight comes in no order: of equal ones the first.
+            // Activations in flight come in no order, so of equally large ones the first is kept.
             in_flight.clear();
             for held in most {
                 let holds @ [kept, brought_back] = frame.sizes.each(held);

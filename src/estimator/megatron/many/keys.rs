@@ -1,4 +1,5 @@
-//! What a part of a layout's memory depends on: the layout with all else as if there were one rank.
+//! Keys of a layout's parts: the layout with every degree that the part does not depend on set to
+//! 1.
 
 use std::num::NonZeroU64;
 
@@ -6,7 +7,8 @@ use crate::config::{DataSharding, Offload, ParallelLayout, PipelineSchedule, Pip
 
 const ONE: NonZeroU64 = NonZeroU64::MIN;
 
-/// What a rank's operations depend on; pipeline, data-parallel ranks and what these share or send away do not change them.
+/// Key of a rank's operations. Pipeline, data-parallel ranks, sharding and offloading do not change
+/// them.
 pub(super) const fn of_frames(layout: &ParallelLayout) -> ParallelLayout {
     ParallelLayout {
         data_parallel_size: ONE,
@@ -17,7 +19,7 @@ pub(super) const fn of_frames(layout: &ParallelLayout) -> ParallelLayout {
     }
 }
 
-/// What a stage's place in the pipeline and its schedule depend on, beside the number of micro-batches.
+/// Key of a stage's place in the pipeline and of its schedule, beside the number of micro-batches.
 pub(in crate::estimator) const fn of_pipeline(layout: &ParallelLayout) -> ParallelLayout {
     ParallelLayout {
         tensor_model_parallel_size: ONE,
@@ -32,7 +34,7 @@ pub(in crate::estimator) const fn of_pipeline(layout: &ParallelLayout) -> Parall
     }
 }
 
-/// What a stage's weights, gradients and states depend on, beside its blocks and ends and what is shared out.
+/// Key of a stage's weights, gradients and states, beside its blocks, its ends and the sharding.
 pub(super) const fn of_states(layout: &ParallelLayout) -> ParallelLayout {
     ParallelLayout { sequence_parallel: false, sharding: DataSharding::NOTHING, ..without_pipeline(layout) }
 }
@@ -47,7 +49,7 @@ const fn without_pipeline(layout: &ParallelLayout) -> ParallelLayout {
     }
 }
 
-/// What the number of a rank's parameters depends on, beside its blocks and ends.
+/// Key of the number of a rank's parameters, beside its blocks and ends.
 pub(super) const fn of_weights(layout: &ParallelLayout) -> ParallelLayout {
     let frames = of_frames(layout);
     ParallelLayout { context_parallel_size: ONE, sequence_parallel: false, ..frames }

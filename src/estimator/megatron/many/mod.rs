@@ -58,7 +58,8 @@ struct Pipeline {
     alike: usize,
 }
 
-/// Keys of what a layout has in common with others that differ in micro-batch and sharding alone.
+/// Keys of the parts that a layout has in common with others that differ in micro-batch and
+/// sharding alone.
 #[derive(Clone, Copy)]
 struct Common {
     pipeline: ParallelLayout,
@@ -136,7 +137,8 @@ impl Many {
         Some((kind, most.saturating_sub(capacity)))
     }
 
-    /// What the layout of the last [`Self::memory`] takes with the same or any larger micro-batch, at least.
+    /// Fewest bytes that the layout of the last [`Self::memory`] takes with the same or any larger
+    /// micro-batch.
     pub fn floor(&self, sharding: DataSharding) -> Bytes {
         let known = self.needed.last().zip(self.stated.last());
         known.map_or(Bytes::ZERO, |(needed, stated)| floor(needed, stated.at(sharding)))

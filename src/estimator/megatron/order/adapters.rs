@@ -49,7 +49,7 @@ impl Pairs {
 pub(super) struct Passage {
     /// The layer.
     pub layer: Matrix,
-    /// Bytes of what it reads and makes.
+    /// Bytes of the tensors that it reads and makes.
     pub input: u64,
     pub output: u64,
     /// How its narrow rows travel.
@@ -85,7 +85,7 @@ impl Order<'_> {
         self.run.tuning.freezes_model()
     }
 
-    /// True if something else than an adapter without dropout keeps what a layer reads.
+    /// True if something else than an adapter without dropout keeps a layer's input.
     pub(super) fn keeps_input(&self, layer: Matrix) -> bool {
         !self.is_frozen() || (self.adapters.beside(layer).is_some() && !self.run.tuning.dropout)
     }
@@ -139,7 +139,7 @@ impl Order<'_> {
 
     /// Backward of an adapter, from the gradient of the layer's output, which stays: the gradient of the input.
     ///
-    /// `input` is what the layer reads, where the adapter alone keeps it.
+    /// `input` is the layer's input, where the adapter alone keeps it.
     pub(super) fn adapter_back(&mut self, passage: Passage, adapter: &Adapter, input: Taken) -> Taken {
         let Some([a, b]) = self.adapters.beside(passage.layer) else { return Taken::NOTHING };
         let [made, read] = self.narrow(passage.between);

@@ -115,7 +115,7 @@ impl Order<'_> {
         player.brief("losses that count", each);
         player.free(loss);
         [batch.positions, batch.labels] = [Taken::NOTHING; 2];
-        // A frozen output layer does not keep what it reads.
+        // A frozen output layer does not keep its input.
         let normed = if frozen {
             player.free(normed);
             Taken::NOTHING

@@ -54,7 +54,7 @@ impl Order<'_> {
         let whole = self.player.take_if(self.sizes.split, "gathered input", self.sizes.whole);
         let product = self.player.take(name, bytes);
         if self.is_frozen() && self.adapters.beside(layer).is_none() {
-            // Frozen, the layer lets go of what its norm made, unless an adapter is given it.
+            // A frozen layer frees its norm's output, unless an adapter is given that output.
             self.player.free(normed);
             normed = Taken::NOTHING;
         }
@@ -174,7 +174,7 @@ impl Order<'_> {
         self.engine_attention_back(&block.mixed, gradient);
     }
 
-    /// A weight's gradient is added to the main gradient; what stands for it stays.
+    /// A weight's gradient is added to the main gradient; the dummy that stands for it stays.
     pub(super) fn stand_in(&mut self, matrix: Matrix) {
         let weights = self.weights;
         if self.is_frozen() && !matches!(matrix, Matrix::Adapter(_)) {
@@ -196,7 +196,8 @@ impl Order<'_> {
         }
     }
 
-    /// The gradient of a weight of PyTorch's products: apart, or only what stands for it.
+    /// The gradient of a weight of PyTorch's products: a tensor of its own, or only the dummy that
+    /// stands for it.
     pub(super) fn head_gradient(&mut self) -> Taken {
         if self.is_frozen() {
             return Taken::NOTHING;

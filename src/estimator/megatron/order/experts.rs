@@ -19,11 +19,11 @@ pub(super) struct Routing {
     /// Which token goes to which row (`make_row_id_map`), and one number for each row.
     pub rows: u64,
     pub each_row: u64,
-    /// Tokens on their way to the experts, and what experts make of them.
+    /// Tokens on their way to the experts, and the experts' tensors.
     pub routed: u64,
     pub up: u64,
     pub activated: u64,
-    /// Whether tokens are sent to other ranks, and sorted by expert.
+    /// True if tokens are sent to other ranks, and if they are sorted by expert.
     pub sends: bool,
     pub sorts: bool,
 }

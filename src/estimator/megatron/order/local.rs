@@ -10,7 +10,8 @@ use crate::ops::tape::partial_sums;
 impl Order<'_> {
     /// Attention and feed-forward of a block on `input`: its output, and what is kept for backward.
     ///
-    /// `keeps`: gradients follow; otherwise it is the forward of a checkpoint, which lets go of everything but its output.
+    /// `keeps`: gradients follow; otherwise this is the forward of a checkpoint, which frees
+    /// everything but its output.
     pub(super) fn local_block(&mut self, input: Taken, keeps: bool) -> (Taken, Block) {
         let (residual, mixed) = self.local_attention(input, keeps);
         let (output, feed) = self.local_feed_forward(residual, keeps);
@@ -66,7 +67,7 @@ impl Order<'_> {
         let projection = self.multiply("output projection", self.sizes.whole);
         let projection = self.scattered(projection);
         let player = &mut self.player;
-        // The variables of the method go with it; what autograd keeps stays.
+        // The variables of the method go with it; tensors that autograd keeps stay.
         if sizes.rotates {
             player.free_all([heads[1], heads[0]]);
         }

@@ -66,7 +66,7 @@ pub(in crate::estimator) fn events(
     Some(order.player.events)
 }
 
-/// Whether the order of all parts is known.
+/// True if the order of allocations is known for all parts of the model.
 fn is_known(job: &Job, run: &TrainingRun) -> bool {
     let (model, layout, options) = (job.model(), job.layout(), &run.megatron);
     let block = model.mla.is_none()
@@ -102,7 +102,8 @@ fn is_known_tuning(run: &TrainingRun) -> bool {
     run.tuning.is_full() || (run.tuning.method == Method::Lora && engine && recomputed)
 }
 
-/// Whether the order of a mixture of experts is known: grouped products of Transformer Engine behind an exchange, no shared experts.
+/// True if the order of allocations is known for a mixture of experts: grouped products of
+/// Transformer Engine behind an all-to-all, no shared experts.
 fn is_known_mixture(job: &Job, run: &TrainingRun, moe: &Moe) -> bool {
     let options = &run.megatron;
     let recomputed = options.recompute_modules;
@@ -137,7 +138,8 @@ struct Order<'a> {
     lasting: Lasting,
     /// The input that came last from the stage before.
     received: Taken,
-    /// The output of a frozen embedding for the last micro-batch that is through, and its gradient: there until the graph goes.
+    /// The output of a frozen embedding for the last finished micro-batch, and its gradient: both
+    /// stay until the graph is freed.
     leaf: [Taken; 2],
 }
 
@@ -146,9 +148,9 @@ struct Order<'a> {
 struct Lasting {
     gathered: Option<Taken>,
     angles: Option<Taken>,
-    /// Matrices for whose gradient something stands.
+    /// Matrices for whose gradient a dummy stands.
     stand_ins: Vec<Matrix>,
-    /// Of every block, what its dispatcher routed last.
+    /// For every block, the tensors that its dispatcher routed last.
     routed: Vec<[Taken; 3]>,
     /// Of every block, the gradient of its input and the input: the probabilities that the dispatcher holds lead to them when they were
     /// recomputed.
@@ -291,12 +293,12 @@ impl<'a> Order<'a> {
         }
     }
 
-    /// Whether attention's core is recomputed.
+    /// True if the core of attention is recomputed in backward.
     fn recomputes_core(&self) -> bool {
         self.run.recompute == Recompute::Selective && self.run.megatron.recompute_modules.core_attn
     }
 
-    /// Whether feed-forward layers are recomputed.
+    /// True if feed-forward layers are recomputed in backward.
     fn recomputes_mlp(&self) -> bool {
         self.run.recompute == Recompute::Selective && self.run.megatron.recompute_modules.mlp
     }

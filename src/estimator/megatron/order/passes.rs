@@ -15,7 +15,7 @@ struct Flight {
     /// The output of a frozen embedding.
     embedded: Taken,
     ids_of_rank: [Taken; 2],
-    /// The inputs of recomputed groups, and what blocks keep that are not recomputed.
+    /// The inputs of recomputed groups, and the tensors that other blocks keep.
     kept: Vec<Kept>,
     head: Option<Head>,
     output: Taken,
@@ -83,13 +83,14 @@ impl Order<'_> {
         self.update(is_first);
     }
 
-    /// The loop's variable holds the graph of the last micro-batch that is through until another one takes its place.
+    /// The loop's variable holds the graph of the last finished micro-batch until another one takes
+    /// its place.
     fn free_leaf(&mut self) {
         let leaf = std::mem::replace(&mut self.leaf, [Taken::NOTHING; 2]);
         self.player.free_all(leaf);
     }
 
-    /// Forward of a micro-batch; `before` is what the last step still held.
+    /// Forward of a micro-batch; `before` is the memory that the last step still held.
     fn forward(&mut self, before: Taken) -> Flight {
         let (mut input, mut ids_of_rank) = (Taken::NOTHING, [Taken::NOTHING; 2]);
         if !self.stage.embeds() {

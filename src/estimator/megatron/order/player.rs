@@ -11,7 +11,7 @@ impl Taken {
     pub const NOTHING: Self = Self(None);
 }
 
-/// Writes down what is taken and freed.
+/// Records allocations and releases.
 #[derive(Debug, Default)]
 pub(super) struct Player {
     pub events: Vec<TensorEvent>,

@@ -30,7 +30,7 @@ pub(super) fn rotate(player: &mut Player, sizes: &Sizes, name: &'static str, byt
     (rotated, if keeps { angles } else { [Taken::NOTHING; 2] })
 }
 
-/// Backward: the gradient of what was rotated.
+/// Backward: the gradient of the tensor that was rotated.
 pub(super) fn rotate_back(
     player: &mut Player,
     name: &'static str,

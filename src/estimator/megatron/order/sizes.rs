@@ -22,7 +22,8 @@ pub(super) struct Sizes {
     pub projected: u64,
     pub queries: u64,
     pub keys: u64,
-    /// Whether several queries share a key, and whether they are copied out of the joint projection: where there are several keys, too.
+    /// True if several queries share a key. Queries are copied out of the joint projection where,
+    /// in addition, there is more than one key.
     pub shares_keys: bool,
     pub parts_queries: bool,
     /// Statistics of norms over heads, and the scale of such a norm.
@@ -47,16 +48,16 @@ pub(super) struct Sizes {
     pub mask: u64,
     /// Rows of the embedding's partial sums (see `ops/tape/scratch.rs`).
     pub partial: u64,
-    /// Whether tokens are split over tensor ranks.
+    /// True if tokens are split over tensor ranks.
     pub split: bool,
-    /// Whether heads have norms of their own, projections a bias, queries a rotation.
+    /// True if heads have norms of their own, if projections have a bias, if queries are rotated.
     pub head_norms: bool,
     pub bias: bool,
     pub rotates: bool,
 }
 
 impl Sizes {
-    /// Those of a job's micro-batch.
+    /// The sizes of a job's micro-batch.
     pub fn of(job: &Job, run: &TrainingRun) -> Self {
         let (model, layout, options) = (job.model(), job.layout(), run.megatron);
         let t = layout.t();

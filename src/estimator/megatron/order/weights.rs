@@ -1,4 +1,5 @@
-//! Parameters in the order of Megatron-Core's modules, its buffers of parameters and gradients, and what the optimizer keeps.
+//! Parameters in the order of Megatron-Core's modules, its buffers of parameters and gradients, and
+//! the states that the optimizer keeps.
 
 use super::super::schedule::Kind;
 use super::{Order, Taken};
@@ -28,9 +29,9 @@ pub(super) struct Parameter {
     pub is_matrix: bool,
     /// Experts have buffers of their own.
     pub is_expert: bool,
-    /// Whether it is the token embedding, which a tied head shares.
+    /// True for the token embedding, which a tied head shares.
     pub is_embedding: bool,
-    /// True for an adapter's.
+    /// True for a parameter of an adapter.
     pub is_of_adapter: bool,
 }
 
@@ -182,7 +183,7 @@ impl Order<'_> {
         self.all_parameters().into_iter().filter(|parameter| !frozen || parameter.is_of_adapter).collect()
     }
 
-    /// Those that do not: they stay where they were made.
+    /// Parameters that do not learn: they stay where they were made.
     fn frozen(&self) -> Vec<Parameter> {
         let frozen = self.is_frozen();
         self.all_parameters().into_iter().filter(|parameter| frozen && !parameter.is_of_adapter).collect()

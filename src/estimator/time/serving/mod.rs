@@ -57,7 +57,7 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// All of them.
+    /// Seconds of all messages.
     pub const fn total(&self) -> f64 {
         self.sums.0 + self.experts.0 + self.stages.0
     }

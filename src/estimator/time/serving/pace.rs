@@ -120,7 +120,7 @@ impl Pace {
         all * (to * to - from * from) / 2.0 + if sliding > 0.0 { sliding * (below(to) - below(from)) } else { 0.0 }
     }
 
-    /// Seconds of one step, with what the engine does around it.
+    /// Seconds of one step, with the engine's own work around it.
     pub(super) fn step(&self, batch: &Batch) -> f64 {
         self.around(self.device(batch), batch.decodes + batch.prompt, batch.decodes + batch.first)
     }
@@ -199,7 +199,8 @@ impl Pace {
         Seconds((chunks - 1.0) * part(size, 0.0) + part(rest, count))
     }
 
-    /// Seconds of a step whose kernels and messages take so many, with what the engine does around it.
+    /// Seconds of a step whose kernels and messages take so many, with the engine's own work around
+    /// it.
     fn around(&self, device: f64, tokens: f64, sequences: f64) -> f64 {
         let is_captured = tokens <= to_f64(self.steps.captured);
         let launched = if is_captured { 0.0 } else { self.work.kernels * self.steps.launch };

@@ -30,11 +30,13 @@ pub struct Traffic {
 /// How requests were served.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ServedTraffic {
-    /// From a request's arrival to its first token: median, and what 95 of 100 do not exceed.
+    /// From a request's arrival to its first token: median, and the time that 95 of 100 do not
+    /// exceed.
     pub first_token: [Seconds; 2],
     /// Its mean over all requests.
     pub mean_first_token: Seconds,
-    /// From a token to the next, on average over a request: median, and what 95 of 100 requests do not exceed.
+    /// From a token to the next, on average over a request: median, and the time that 95 of 100
+    /// requests do not exceed.
     pub per_token: [Seconds; 2],
     /// Tokens of answers per second.
     pub output_per_second: f64,
@@ -224,7 +226,7 @@ fn count(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
 
-/// Median, and what 95 of 100 values do not exceed; 0 without values.
+/// Median, and the value that 95 of 100 do not exceed; 0 without values.
 fn spread(values: &mut [f64]) -> [Seconds; 2] {
     values.sort_by(f64::total_cmp);
     let at = |share: usize| values.get((values.len() * share).div_ceil(100).saturating_sub(1)).copied().unwrap_or(0.0);

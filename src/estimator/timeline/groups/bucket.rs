@@ -24,22 +24,24 @@ struct Place {
     kept: u64,
 }
 
-/// The bucket of a rank, and what becomes of its gradients.
+/// The bucket of a rank, and the gradients that it keeps.
 #[derive(Debug)]
 pub(in crate::estimator::timeline) struct Bucket<'t> {
     tape: &'t Tape,
     /// Elements that fit.
     size: u64,
-    /// Format of what is reduced, and of what the rank keeps of it.
+    /// Format in which gradients are reduced, and format of those that the rank keeps.
     formats: [DType; 2],
-    /// Whether bucket and gradients of the rank have places of their own from the start, and each parameter is cut by itself (stage 3).
+    /// True if the rank's bucket and gradients have memory of their own from the start, and each
+    /// parameter is cut by itself (stage 3).
     stands: bool,
-    /// Whether the parts of other ranks are let go.
+    /// True if the parts of other ranks are freed.
     shares_gradients: bool,
     overlaps: bool,
     contiguous: bool,
     joins: bool,
-    /// Whether gradients add up in a format of their own, in one tensor of the rank's part (`_use_compact_grad_partition_buffer`).
+    /// True if gradients add up in a format of their own, in one tensor of the rank's part
+    /// (`_use_compact_grad_partition_buffer`).
     is_compact: bool,
     ranks: u64,
     /// Elements of a rank's part.
@@ -57,7 +59,7 @@ struct Filling<'t> {
     elements: u64,
     /// The rank's own gradients of this backward.
     own: Option<Var<'t>>,
-    /// Those of the backwards before, which the step takes.
+    /// The rank's own gradients of earlier backwards, which the step takes.
     kept: Vec<Var<'t>>,
 }
 
@@ -92,17 +94,18 @@ impl<'t> Bucket<'t> {
         })
     }
 
-    /// Whether micro-batches from now on reduce gradients.
+    /// Sets whether micro-batches from now on reduce gradients.
     pub fn reduces(&self, reduces: bool) {
         self.reduces.set(reduces);
     }
 
-    /// Whether gradients of a step's micro-batches add up whole, and are reduced with those of the last.
+    /// True if gradients of a step's micro-batches add up whole, and are reduced with those of the
+    /// last micro-batch.
     pub const fn reduces_once(&self) -> bool {
         !self.shares_gradients
     }
 
-    /// Whether the rank's gradients are one tensor in the format of master weights.
+    /// True if the rank's gradients are one tensor in the format of master weights.
     pub const fn is_compact(&self) -> bool {
         self.is_compact
     }
@@ -149,7 +152,7 @@ impl<'t> Bucket<'t> {
         filling.elements += place.elements;
     }
 
-    /// Reduces what is in the bucket (`reduce_ipg_grads`).
+    /// Reduces the gradients in the bucket (`reduce_ipg_grads`).
     fn send(&self) {
         let waiting = {
             let mut filling = self.filling.borrow_mut();
@@ -221,7 +224,8 @@ impl<'t> Bucket<'t> {
         slices.into_iter().map(|(_, elements)| elements).collect()
     }
 
-    /// What becomes of a gradient that was reduced.
+    /// Frees or keeps a gradient that was reduced: the rank's own part is kept, in one tensor where
+    /// that is contiguous.
     fn settle(&self, place: Place) {
         let is_own = self.is_own(&place) && !self.stands;
         if self.shares_gradients && !is_own {
@@ -252,7 +256,7 @@ impl<'t> Bucket<'t> {
         self.filling.borrow_mut().own = Some(own);
     }
 
-    /// Backward is through (`independent_gradient_partition_epilogue`).
+    /// Backward has ended (`independent_gradient_partition_epilogue`).
     pub fn ends(&self) {
         if !self.reduces.get() && !self.shares_gradients {
             return;
@@ -275,7 +279,7 @@ impl<'t> Bucket<'t> {
         }
         let mut filling = self.filling.borrow_mut();
         let (buffers, own) = (std::mem::take(&mut filling.buffers), filling.own.take());
-        // Those of a further backward are added to the first ones and let go.
+        // Gradients of a further backward are added to those of the first and freed.
         let added = if filling.kept.is_empty() {
             filling.kept.extend(own);
             None

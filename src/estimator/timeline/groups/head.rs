@@ -5,7 +5,7 @@ use crate::sharding::GatheredInto;
 use crate::units::DType;
 
 impl Groups<'_> {
-    /// Whether the head is in a group of its own that is gathered into buffers.
+    /// True if the head is in a group of its own that is gathered into buffers.
     fn has_head_apart(&self) -> bool {
         self.apart && self.into() == Some(GatheredInto::BufferAndTensors)
     }

@@ -22,7 +22,7 @@ pub(in crate::estimator::timeline) struct Reducer<'t> {
     tape: &'t Tape,
     /// Bytes at which a bucket is full.
     cap: u64,
-    /// Whether the first buckets stay.
+    /// True if the first buckets stay for all steps.
     stays: bool,
     /// Parameters in the order in which their gradients come.
     order: RefCell<Vec<Param>>,

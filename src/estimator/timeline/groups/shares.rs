@@ -20,7 +20,8 @@ impl Groups<'_> {
         }
         if last {
             self.reduce(0);
-            // Where backward never comes to a group that was gathered ahead, its buffer goes with the root's.
+            // Where backward never enters a group that was gathered ahead, its buffer is freed with
+            // the root's.
             let before = {
                 let mut alive = self.alive.borrow_mut();
                 (alive.reduced.take(), alive.gathered.take())
@@ -78,7 +79,7 @@ impl Groups<'_> {
         self.tape.release_gradients(|layer| self.tag(layer) == tag);
     }
 
-    /// Whether a share of the group's gradients exists from a micro-batch before.
+    /// True if a share of the group's gradients exists from an earlier micro-batch.
     pub(super) fn has_share(&self, tag: u16) -> bool {
         self.alive.borrow().shares.iter().any(|(held, _)| *held == tag)
     }
@@ -98,7 +99,8 @@ impl Groups<'_> {
         }
     }
 
-    /// Whether micro-batches from now on reduce gradients, or add them up unreduced (`no_sync`, `set_requires_gradient_sync`).
+    /// Sets whether micro-batches from now on reduce gradients, or add them up unreduced
+    /// (`no_sync`, `set_requires_gradient_sync`).
     pub fn reduces(&self, reduces: bool) {
         self.reduces.set(reduces);
         if let Some(bucket) = &self.bucket {
@@ -137,12 +139,13 @@ impl Groups<'_> {
         drop(before);
     }
 
-    /// Whether shares of gradients have a place of their own from the start (stage 3's `grad_partitions_flat_buffer`).
+    /// True if shares of gradients have memory of their own from the start (stage 3's
+    /// `grad_partitions_flat_buffer`).
     pub fn shares_stand(&self) -> bool {
         self.buckets.0 == Buckets::Lasting && !self.coordinated
     }
 
-    /// Whether gradients are kept in shares.
+    /// True if each rank keeps only its share of the gradients.
     pub fn shares_gradients(&self) -> bool {
         self.movement != Movement::Still
     }

@@ -1,4 +1,5 @@
-//! Sizes of groups, of all buckets together, and of what a rank's part of the long vector cuts.
+//! Sizes of groups, of all buckets together, and of the parameters that a rank's part of the long
+//! vector cuts.
 
 use super::GRADIENT_BUCKETS;
 use crate::estimator::timeline::plan::{Movement, Plan};

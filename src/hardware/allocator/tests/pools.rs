@@ -1,4 +1,4 @@
-//! Which block serves a request, what is split off, and what grows together again.
+//! Which block serves a request, how it is split, and which free blocks are merged again.
 
 use super::{KIB, MIB, Stream, endless};
 

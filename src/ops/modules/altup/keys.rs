@@ -29,7 +29,7 @@ impl Left {
 pub(crate) struct SharedKeys(RefCell<[Option<Left>; 2]>);
 
 impl SharedKeys {
-    /// Lets go of what is held.
+    /// Frees the keys and values that are held.
     pub fn clear(&self, tape: &Tape) {
         for left in self.0.take().into_iter().flatten() {
             left.let_go(tape);

@@ -27,7 +27,7 @@ pub(super) use with_input::WithInput;
 
 use super::FP32;
 
-/// Shapes of the streams and of what mixes them.
+/// Shapes of the streams and of the tensors that mix them.
 #[derive(Clone, Copy, Debug)]
 struct Forms {
     /// `[n, b, s, h]`, and all but the first stream.
@@ -152,7 +152,7 @@ impl LowRank {
     }
 }
 
-/// The input that a block has of its own, and what joins it to the streams.
+/// The input that a block has of its own, and the layers that join it to the streams.
 #[derive(Clone, Copy, Debug)]
 struct OwnInput {
     gate: Linear,

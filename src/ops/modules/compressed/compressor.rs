@@ -61,7 +61,7 @@ pub(super) struct Compressor {
     is_empty: bool,
 }
 
-/// Shapes of what is compressed.
+/// Shapes of the tensors that are compressed.
 #[derive(Clone, Copy, Debug)]
 struct Forms {
     /// `[b, w · r, c]` and `[b, w, r, c]`.
@@ -117,7 +117,7 @@ impl Forms {
 }
 
 impl Compressor {
-    /// That of a layer which compresses so; `rank`: the width of narrow queries.
+    /// The compressor of a layer that compresses in this way; `rank`: the width of narrow queries.
     pub fn new(build: &Build<'_>, sizes: &Compressed, (compresses, rate): (Compresses, u64)) -> Self {
         let (with, tape) = (build.with, build.tape);
         let overlaps = compresses == Compresses::AndChooses;

@@ -8,7 +8,8 @@ use crate::sources;
 use crate::units::DType;
 
 impl<'t> Embedded<'t> {
-    /// The begin of a text alone: its first block's input, its tables, what `forward` holds with its residual streams, and its tokens.
+    /// The start of a text alone: its first block's input, its tables, the tensors that `forward`
+    /// holds with its residual streams, and its tokens.
     fn new(hidden: Var<'t>, tables: [Tables<'t>; 2], (held, streams): (Vec<Var<'t>>, Vec<Var<'t>>), ids: &Var<'t>) -> Self {
         let images = Vec::new();
         Self { hidden, tables, held, ids: ids.clone(), streams, moved: None, images, fed: None, unread: (0, 0) }
@@ -31,7 +32,8 @@ impl Ends {
         }
     }
 
-    /// Embedded tokens with the tables of the step: `dtype` is the embedding's format, and `held` what `forward` holds.
+    /// Embedded tokens with the tables of the step: `dtype` is the embedding's format, and `held`
+    /// are the tensors that `forward` holds.
     pub(super) fn with_tables<'t>(
         &self,
         tape: &'t Tape,

@@ -17,7 +17,7 @@ pub(super) enum Beside {
     Page([Param; 4]),
     /// Sound and shape of each token, joined with it and brought to the model's width.
     SoundAndShape(SoundAndShape),
-    /// Embedded distances that every block reads, and what is made of the tokens' mask.
+    /// Embedded distances that every block reads, and the tensors made of the tokens' mask.
     Embedded { table: Option<Param>, norm: Option<Norm>, square: Form, places: Form },
     /// Masked tokens are dropped, and the others scaled up by a number for each sequence.
     Dropped { of_sequences: Form },
@@ -32,7 +32,7 @@ pub(super) enum Beside {
 pub(super) struct SoundAndShape {
     tables: [Param; 2],
     into: Linear,
-    /// Each embedded, and what is joined with the first and with both.
+    /// Shapes of each embedded tensor, and of the tensors joined with the first and with both.
     embedded: [Form; 2],
     joined: [Form; 2],
 }

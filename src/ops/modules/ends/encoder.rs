@@ -49,7 +49,7 @@ impl Transform {
 /// Parts that encoders alone have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OfEncoder {
-    /// It is an encoder.
+    /// True if the model is an encoder.
     pub encodes: bool,
     pub token_types: Option<TokenTypes>,
     /// Tables that are embedded beside tokens, their types and positions.
@@ -97,7 +97,7 @@ impl OfEncoder {
     }
 }
 
-/// Whether an encoder's embedding has a width of its own.
+/// True if an encoder's embedding has a width of its own.
 pub(super) fn has_own_width(build: &Build<'_>) -> bool {
     build.model().encoder.is_some_and(|encoder| encoder.embedding_size > 0)
 }
@@ -108,7 +108,7 @@ pub(super) fn embedding_width(build: &Build<'_>) -> Dim {
     if own > 0 { Dim("embedding_size", own) } else { build.with.h() }
 }
 
-/// Width of what the output head multiplies.
+/// Width of the vectors that the output head multiplies.
 pub(super) fn head_width(build: &Build<'_>) -> Dim {
     match build.model().family.modules().encoder.head_width {
         HeadWidth::OfHidden => build.with.h(),
@@ -168,7 +168,8 @@ impl Ends {
         there.map(|(_, name)| tape.constant(name, tape.form(self.forms.all_positions), DType::Int64)).collect()
     }
 
-    /// Embedded tokens with their types added; `held` is what the model's `forward` holds.
+    /// Embedded tokens with their types added; `held` are the tensors that the model's `forward`
+    /// holds.
     pub(super) fn with_types<'t>(&self, tape: &'t Tape, hidden: Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
         let Some(types) = self.own.token_types else { return hidden };
         let types = types.run(tape);
@@ -178,7 +179,8 @@ impl Ends {
         hidden
     }
 
-    /// Embedded tokens with their positions added; `held` is what the model's `forward` holds.
+    /// Embedded tokens with their positions added; `held` are the tensors that the model's
+    /// `forward` holds.
     pub(super) fn with_places<'t>(&self, hidden: Var<'t>, places: Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
         held.push(places.clone());
         if self.modules.encoder.added == AddedParts::Anew {
@@ -188,7 +190,8 @@ impl Ends {
         }
     }
 
-    /// Embedded tokens in the model's width. The embedding is a module of its own, and lets go of what it made when it returns.
+    /// Embedded tokens in the model's width. The embedding is a module of its own, and frees its
+    /// tensors when it returns.
     pub(super) fn of_the_models_width<'t>(&self, tape: &'t Tape, hidden: Var<'t>, held: &mut Vec<Var<'t>>) -> Var<'t> {
         if self.own.encodes && self.modules.encoder.embeds_in_module {
             held.clear();

@@ -7,7 +7,8 @@ use crate::sources;
 use crate::units::DType;
 
 impl Ends {
-    /// The last block's output through the final norm; what the model's `forward` held is let go.
+    /// The last block's output through the final norm; the tensors that the model's `forward` held
+    /// are freed.
     pub(super) fn last_norm<'t>(&self, tape: &'t Tape, embedded: Embedded<'t>, outputs: Option<Var<'t>>) -> Var<'t> {
         let Embedded { mut hidden, tables, held, streams: before, fed, unread, .. } = embedded;
         if let Some(streams) = &self.streams {
@@ -138,7 +139,8 @@ impl Ends {
         tape.prepared([hidden, &weight], gradients, (self.shapes.scalar, self.forms.chunk, head.form))
     }
 
-    /// The same as one compiled graph: logits are read where they are, and largest value and sum of every row are kept.
+    /// Cross-entropy as one compiled graph: logits are read in place, and the largest value and the
+    /// sum of every row are kept.
     pub(super) fn compiled_loss<'t>(&self, tape: &'t Tape, logits: &Var<'t>, labels: Var<'t>) -> Var<'t> {
         tape.compiled(true, logits, |logits| {
             let log_probabilities = logits.clone().cast_as(FP32, "logits in fp32").apply(LOG_SOFTMAX);

@@ -83,7 +83,8 @@ pub(in crate::ops::modules) const OTHER_ENDS: OtherEnds = OtherEnds {
 fn finish(ends: &mut Ends, build: &Build<'_>) {
     let (with, model) = (build.with, build.model());
     if model.pooler {
-        // It reads one token of a sequence, and no text is predicted from it: no gradient reaches it.
+        // The pooler reads one token of a sequence, and no text is predicted from it, so no
+        // gradient reaches it.
         build.tape.at("Pooler", sources::ARITHMETIC);
         let pooler = [build.parameter("pooler weight", [with.h(), with.h()]), build.vector("pooler bias", with.h())];
         for parameter in pooler {

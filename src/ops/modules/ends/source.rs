@@ -20,7 +20,7 @@ pub(super) struct OfSource {
     layers: u64,
     /// `[b, s]` of its tokens.
     ids: Form,
-    /// These, once they are there.
+    /// The encoder's tokens, once they are there.
     kept: Cell<Option<Kept>>,
 }
 

@@ -1,4 +1,5 @@
-//! What the model makes before its first block: positions, masks, linear biases, rotary tables.
+//! Tensors that the model makes before its first block: positions, masks, linear biases, rotary
+//! tables.
 
 use super::Ends;
 use crate::config::PositionIds;

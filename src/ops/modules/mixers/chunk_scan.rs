@@ -100,12 +100,13 @@ impl ChunkScan {
         }
     }
 
-    /// Whether chunks of all heads are copied into the order of products, where they lie by tokens.
+    /// True if chunks of all heads are copied into the order of products, because they lie by
+    /// tokens.
     const fn copies(&self) -> bool {
         self.heads && (self.batch || self.several)
     }
 
-    /// Whether each chunk's heads are copied: they lie by heads of all chunks.
+    /// True if each chunk's heads are copied, because they lie by heads of all chunks.
     const fn copies_chunks(&self) -> bool {
         self.several && (self.heads || self.batch)
     }
@@ -180,7 +181,8 @@ impl ChunkScan {
         (values, decays, input, readout)
     }
 
-    /// The state at the start of each chunk, and what keeps its name until the scan is done.
+    /// The state at the start of each chunk, and the tensors that keep their names until the scan
+    /// is done.
     fn between<'t>(&self, tape: &'t Tape, states: Var<'t>, sums: &Var<'t>) -> (Var<'t>, Vec<Var<'t>>) {
         let [_, first, own, all, by_heads] = self.states;
         let states = states.heads(own, self.copies_chunks());

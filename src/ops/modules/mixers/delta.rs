@@ -146,7 +146,7 @@ impl Delta {
         self.output.run(&normed.in_parts(self.forms.columns[1]))
     }
 
-    /// Whether every projection is a matrix of its own.
+    /// True if every projection is a matrix of its own.
     const fn has_one_each(&self) -> bool {
         matches!(self.inputs, Inputs::OneEach(..))
     }

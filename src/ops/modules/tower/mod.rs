@@ -44,7 +44,7 @@ pub(crate) trait Sees: fmt::Debug {
 /// The layer of tape that a tower belongs to, beside its blocks, which have the layers behind it.
 pub(crate) const BESIDE: u16 = u16::MAX / 2;
 
-/// Operations of a tower, and what one for sound is called.
+/// Names of a tower's operations, and the name of one for sound.
 pub(crate) const OPERATIONS: [&str; 3] = ["Vision tower", "Projector", "Audio tower"];
 
 /// The names of the two kinds of attention in a tower.

@@ -31,7 +31,7 @@ pub(super) struct Packed {
     whole: Chunks,
     /// Attention among those of windows, and the blocks that see the whole image, as bits.
     windows: Option<(Chunks, u64)>,
-    /// The block at hand.
+    /// The block that runs now.
     pub block: Cell<u64>,
     /// `[1, 3, patches, hidden]`, and the queries of it: `[1, patches, heads, width]`, and their halves.
     joint: Form,
@@ -113,7 +113,7 @@ impl Packed {
         [whole("rows and columns of images", self.grid), whole("kinds of tokens", tokens)]
     }
 
-    /// The parts of the row that attend to themselves alone in the block at hand.
+    /// The parts of the row that attend to themselves alone in the block that runs now.
     fn chunks(&self) -> &Chunks {
         match &self.windows {
             Some((windows, whole)) if !self.sees_all(*whole) => windows,
@@ -140,7 +140,7 @@ impl Packed {
         }
     }
 
-    /// The tables that the block at hand reads.
+    /// The tables that the block that runs now reads.
     pub fn tables<'t>(&self, tape: &'t Tape) -> Vec<Var<'t>> {
         let Some([cos, sin, images, windows]) = self.tables.get() else { return Vec::new() };
         let ends = match &self.windows {

@@ -44,7 +44,7 @@ impl Picked {
         self.held.set(self.scores.map(made));
     }
 
-    /// That mask, if there is one.
+    /// The mask of patches that was kept, if there is one.
     pub fn of_scores<'t>(&self, tape: &'t Tape) -> Option<Var<'t>> {
         self.held.get().map(|kept| tape.held(kept))
     }

@@ -39,12 +39,12 @@ pub(in crate::ops::modules) struct Sight {
     casts_first: bool,
     /// Images that are not empty are picked first.
     pub(super) picked: Option<Picked>,
-    /// The model's output holds what the tower and the projector return.
+    /// The model's output holds the tensors that the tower and the projector return.
     returned: bool,
     pub(super) several: bool,
     /// Patches in the tower's blocks.
     pub(super) rows: u64,
-    /// No class token is joined to what the convolution makes.
+    /// No class token is joined to the convolution's output.
     pub(super) of_planes: bool,
     /// Blocks whose output the projector reads, or nothing else behind them.
     read: u64,
@@ -127,7 +127,7 @@ impl Sees for Sight {
         let (mut at, mut made, mut apart) = (read, None, Vec::new());
         for (part, place) in self.parts.iter().zip(0..).filter(|(part, _)| part.op == OPERATIONS[1]) {
             for step in steps(part.layers) {
-                // The parts that are joined are views of what is held.
+                // The parts that are joined are views of tensors that are held.
                 if *step == TowerStep::Listed {
                     made = Some(at.x.clone());
                 }

@@ -8,7 +8,7 @@ use crate::ops::modules::mlp::Activation;
 use crate::ops::tape::{Order, Tape, Var};
 
 impl Sight {
-    /// One step, and what it returns beside.
+    /// One step, and the tensors that it returns beside its output.
     pub(super) fn step<'t>(
         &self,
         tape: &'t Tape,

@@ -51,7 +51,7 @@ fields! { $
     ExpansionRatio("expansion-ratio", "expansion_ratio", "Feed-forward by hidden size").whole(1..=1000).step(1).optional().of_file(),
     /// Share of each head that rotary positions turn; it changes only small temporaries.
     PartialRotary("partial-rotary-factor", "partial_rotary_factor", "Rotated share of a head").number(0.0..=1.0).of_file(),
-    /// Whether any layer looks back on the window only.
+    /// Some layers look back on the window only.
     UseSlidingWindow("use-sliding-window", "use_sliding_window", "Window in use").flag().of_file(),
     /// Layers before the first one with a window.
     MaxWindowLayers("max-window-layers", "max_window_layers", "Layers without a window").whole(0..=10_000).step(1).of_file(),
@@ -99,7 +99,7 @@ fields! { $
     FullSinks("add-full-attention-sink-bias", "add_full_attention_sink_bias", "Attention sinks without a window").flag().of_file(),
     /// Feed-forward layers are twice as wide where keys and values are shared.
     DoubleWideMlp("use-double-wide-mlp", "use_double_wide_mlp", "Twice as wide with shared keys").flag().of_file(),
-    /// Whether the file's experts are used.
+    /// The file's experts are used.
     EnableMoe("enable-moe-block", "enable_moe_block", "Experts in use").flag().of_file(),
     /// Inner width of the dense feed-forward layers, where the feed-forward size is that of experts.
     DenseWidth("intermediate-size-mlp", "intermediate_size_mlp", "Width of dense layers").whole(1..=SIZE).step(128).of_file(),
@@ -212,7 +212,7 @@ fields! { $
     ShareAttKey("share-att-key", "share_att_key", "Shared projections").flag().of_file(),
     /// The parts that embedded distances meet: c2p for queries, p2c for keys.
     PosAttType("pos-att-type", "pos_att_type", "Products with distances").text(40).of_file(),
-    /// Whether embedded distances are normed: layer_norm.
+    /// The norm of embedded distances: layer_norm, or none.
     NormRelEbd("norm-rel-ebd", "norm_rel_ebd", "Norm of distances").text(40).of_file(),
     /// Tokens that the convolution beside attention sees; empty: there is none.
     ConvKernelSize("conv-kernel-size", "conv_kernel_size", "Tokens of the convolution").whole(1..=LENGTH).step(1).optional().of_file(),

@@ -26,7 +26,7 @@ fields! { $
     MemoryBandwidth("bw", "memory_bandwidth", "Memory bandwidth")
         .number(0.001..=10_000_000.0).unit("GB/s").optional().group(Group::Hardware).folded()
         .of_accelerator(|row| decimal(row.accelerator.memory_bandwidth.map(|bandwidth| bandwidth / 1e9))),
-    /// What one GPU draws while it computes, for energy and emissions only.
+    /// Power that one GPU draws while it computes, for energy and emissions only.
     BoardPower("tdp", "tdp_watts", "Board power")
         .number(1.0..=100_000.0).unit("W").optional().group(Group::Hardware).folded()
         .of_accelerator(|row| decimal(speed(row.id).tdp_watts)),

@@ -21,8 +21,8 @@ fn layers(model: &ModelConfig, of: fn(&Hybrid) -> &LayerSet, alike: LayerSet) ->
 }
 
 fields! { $
-    /// What some layers keep of a text whatever its length, in place of keys and values or beside
-    /// them.
+    /// A state that some layers keep of a text, as large for every length, in place of keys and
+    /// values or beside them.
     Mixer("mx", "mixer", "Recurrent layer")
         .choice(&[
             option("none", "None", "Every layer keeps keys and values."),

@@ -7,7 +7,8 @@ fields! { $
     /// Number of GPUs: tensor × pipeline × data-parallel ranks, or replicas when serving.
     Gpus("n", "world_size", "GPUs")
         .whole(1..=1_000_000).unit("GPUs").group(Group::Layout).default(FieldDefault::Integer(8)),
-    /// What data-parallel ranks share out among themselves instead of each holding all of it.
+    /// Model states that data-parallel ranks share out among themselves instead of each holding all
+    /// of them.
     Sharding("z", "zero_stage", "Sharding")
         .choice(members_as_options!(DataSharding::SPECS)).group(Group::Layout).train()
         .default(FieldDefault::Choice(DataSharding::FORM_START.key)),
@@ -93,8 +94,8 @@ fields! { $
     /// only.
     OffloadParameters("ow", "offload_param", "Weights in host memory")
         .flag().group(Group::Layout).train().folded().default(FieldDefault::Flag(false)),
-    /// What blocks save for backward waits in the host's memory; two blocks' worth stays on the
-    /// GPU.
+    /// Activations that blocks save for backward wait in the host's memory; those of two blocks
+    /// stay on the GPU.
     OffloadActivations("oa", "offload_activations", "Activations in host memory")
         .flag().group(Group::Layout).train().folded().default(FieldDefault::Flag(false)),
     /// Buffer in which DeepSpeed reduces gradients under ZeRO 1 to 3; with other sharding and

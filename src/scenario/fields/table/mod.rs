@@ -8,7 +8,8 @@ const SIZE: u64 = 10_000_000;
 /// Longest text that an input takes, tokens.
 const LENGTH: u64 = 100_000_000;
 
-/// One option of a choice: its word in links, its label in the form, and one sentence about what it does to memory.
+/// One option of a choice: its word in links, its label in the form, and one sentence about its
+/// effect on memory.
 const fn option(value: &'static str, label: &'static str, help: &'static str) -> Explained {
     Explained { choice: Choice { value, label }, help }
 }
@@ -39,8 +40,8 @@ fn optional(size: Option<u64>) -> Value {
 
 /// The entries of one subject: `Id(key, name, label).takes(range).property(value)…`, each below its help.
 ///
-/// It makes the list `ENTRIES`, and a macro that adds the names of these inputs to [`FieldId`]. A macro cannot write the `$` of a
-/// macro that it makes: the file hands one in.
+/// The macro makes the list `ENTRIES`, and a macro that adds the names of these inputs to
+/// [`FieldId`]. A macro cannot write the `$` of a macro that it makes: the file hands one in.
 macro_rules! fields {
     ($d:tt $(
         $(#[doc = $help:literal])+

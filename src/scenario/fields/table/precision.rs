@@ -30,7 +30,7 @@ fields! { $
             option("fp32-copy", "16 bit and an fp32 copy",
                 "6 bytes per parameter under mixed precision."),
         ]).group(Group::Precision).train().folded().default(FieldDefault::Choice("as-weights")),
-    /// What the optimizer keeps for each parameter besides the weights.
+    /// The optimizer decides which states are kept for each parameter besides the weights.
     Optimizer("opt", "optimizer", "Optimizer")
         .choice(members_as_options!(Optimizer::SPECS))
         .group(Group::Precision).train().default(FieldDefault::Choice(Optimizer::DEFAULT.key())),

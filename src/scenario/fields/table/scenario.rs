@@ -3,7 +3,7 @@
 use super::{FieldDefault, Group, option};
 
 fields! { $
-    /// Whether the model is trained, fine-tuned or served; each needs other memory.
+    /// The model is trained, fine-tuned or served; each needs other memory.
     Mode("do", "mode", "Mode")
         .choice(&[
             option("train", "Train",
@@ -22,8 +22,8 @@ fields! { $
         ]).default(FieldDefault::Choice("gib")),
     /// The model the architecture starts from; its number of parameters decides most of the memory.
     Model("m", "model", "Model").model().default(FieldDefault::Text("llama3-8b")),
-    /// What this model is called here; without a name, its kind and its number of parameters stand
-    /// for one. It changes no number.
+    /// The name of this model here; without one, its kind and its number of parameters stand for
+    /// it. It changes no number.
     ModelName("mn", "model_name", "Model's own name").text(60).default(FieldDefault::Text("")),
     /// The model_type of the config.json that the architecture was read from.
     ModelType("mt", "model_type", "Read from a file of kind")

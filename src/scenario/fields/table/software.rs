@@ -7,7 +7,7 @@ use crate::stacks::Stack;
 const DEFAULT_STACK: &str = Stack::DEFAULT.key();
 
 fields! { $
-    /// Whether attention's scores are written to memory.
+    /// The attention kernel decides whether scores are written to memory.
     Attention("att", "attn_implementation", "Attention")
         .choice(&[
             option("flash", "FlashAttention",

@@ -1,4 +1,4 @@
-//! What only some architectures have: windows, caps, experts, latent attention.
+//! Inputs that only some architectures have: windows, caps, experts, latent attention.
 
 use super::{LENGTH, SIZE, Value, option, optional};
 use crate::config::LayerSet;

@@ -17,8 +17,8 @@ fields! { $
     MicroBatchSize("b", "micro_batch_size", "Micro-batch")
         .whole(1..=SIZE).step(1).unit("sequences").optional().group(Group::Run).train()
         .default(FieldDefault::Integer(1)),
-    /// What is computed again in the backward pass instead of being saved; it trades time for
-    /// memory.
+    /// Activations that are computed again in the backward pass instead of being saved: this trades
+    /// time for memory.
     Recompute("rc", "recompute_granularity", "Recompute activations")
         .choice(&[
             option("none", "None", "Every activation is saved: the most memory, no extra time."),

@@ -3,7 +3,8 @@
 use super::{FieldDefault, Group, LENGTH, option};
 
 fields! { $
-    /// What the model learns from decides which models share the memory.
+    /// The examples, preferences or rewards that the model learns from decide which models share
+    /// the memory.
     Objective("obj", "objective", "Training method")
         .choice(&[
             option("sft", "Examples (SFT)",

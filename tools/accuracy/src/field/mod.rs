@@ -17,7 +17,7 @@ use super::row::{Comparison, Fields, Group, Quantity, Row, rounded};
 /// The value of the group of rows that state everything.
 pub const COMPLETE: &str = "all that decides it";
 
-/// Whether a row is one of the field's.
+/// True if a row is one of the field's.
 pub fn is_field(row: Fields<'_>) -> bool {
     ["/source", "/question", "/settings", "/measured"].iter().all(|pointer| !row.is_absent(pointer))
 }
@@ -31,13 +31,15 @@ pub fn field(index: usize, row: Fields<'_>) -> Row {
     Row { id: format!("{} ({})", row.text("/source").unwrap_or("field"), index + 1), groups, outcome: found.outcome }
 }
 
-/// What is known of a row.
+/// Facts about a row.
 struct Found {
     /// The software that ran.
     software: &'static str,
-    /// Whether it states model, stack, sharding, precision, recomputation, micro-batch and lengths.
+    /// True if the row states model, stack, sharding, precision, recomputation, micro-batch and
+    /// lengths.
     complete: bool,
-    /// True if its script or file becomes a job without a hand; nothing for a row that has none.
+    /// True if the row's script or file is read into a job without help by hand; `None` for a row
+    /// that has neither.
     read: Option<bool>,
     /// The comparisons, or why there are none.
     outcome: Result<Vec<Comparison>, String>,
@@ -69,7 +71,7 @@ fn found(row: Fields<'_>) -> Found {
     incomplete("other training", "the row has no figure of memory")
 }
 
-/// Whether a value is a number, or a list that has one.
+/// True if a value is a number, or a list that has one.
 fn is_figure(value: &Value) -> bool {
     value.is_number() || value.as_array().is_some_and(|values| values.iter().any(is_figure))
 }
@@ -114,7 +116,7 @@ fn reserved(ours: &pretend::Pretended, gib: f64) -> Result<Vec<Comparison>, Stri
     reserved.ok_or_else(|| "the order of allocations is not known, and with it what is reserved".to_owned())
 }
 
-/// Whether a job's layout may run at all.
+/// Checks that a job's layout may run at all; the error names the rule that forbids it.
 fn runs(job: &Job) -> Result<(), String> {
     headroom::estimator::blockers(job).first().map_or(Ok(()), |blocker| Err(blocker.to_string()))
 }

@@ -147,7 +147,7 @@ impl Arguments<'_> {
         self.0.text(&Self::pointer(key)).unwrap_or(default)
     }
 
-    /// Whether a probability is above 0; the default is 0.1.
+    /// True if a dropout probability is above 0; the default is 0.1.
     fn drops(self, key: &str) -> Result<bool, String> {
         let pointer = Self::pointer(key);
         if self.0.is_absent(&pointer) { Ok(true) } else { self.0.number(&pointer).map(|probability| probability > 0.0) }

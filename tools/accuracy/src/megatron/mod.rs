@@ -58,7 +58,7 @@ pub fn training_memory(index: usize, row: Fields<'_>) -> Row {
     Row { id: super::id(index, row), groups, outcome }
 }
 
-/// What rows of that family leave out.
+/// The reason why rows of that family are not compared.
 fn incomplete(family: &str) -> &'static str {
     match family {
         "zero_table1" | "zero_fig1" => {

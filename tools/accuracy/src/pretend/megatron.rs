@@ -95,7 +95,7 @@ fn lora(row: Fields<'_>) -> Result<Option<Tuning>, String> {
     }))
 }
 
-/// Whether modules are Transformer Engine's; otherwise Megatron-Core's own.
+/// True if modules are Transformer Engine's; false if they are Megatron-Core's own.
 fn spec(row: Fields<'_>) -> Result<bool, String> {
     match row.text("/flags/spec").unwrap_or("local") {
         "te" => Ok(true),

@@ -32,7 +32,7 @@ const CONTEXT: u64 = 512 << 20;
 pub struct Pretended {
     /// The job, on a card whose memory is all that the allocator may reserve.
     pub job: Job,
-    /// Whether segments may grow (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`).
+    /// True if segments may grow (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`).
     pub expandable_segments: bool,
     /// The measured rank; `None`: the most loaded one.
     pub rank: Option<u64>,
@@ -127,7 +127,7 @@ pub fn expressed(row: Fields<'_>) -> Result<Pretended, String> {
     }
 }
 
-/// Ours beside what the row measured.
+/// The library's figures beside the row's measured ones.
 fn compared(row: Fields<'_>, ours: &Pretended) -> Result<Vec<Comparison>, String> {
     let allocated = allocated_of(ours);
     let reserved = reserved_of(ours);
@@ -155,7 +155,7 @@ fn only_known(row: Fields<'_>, pointer: &str, known: &[&str]) -> Result<(), Stri
     }
 }
 
-/// Whether segments may grow, by what `PYTORCH_CUDA_ALLOC_CONF` would say.
+/// True if segments may grow, as `PYTORCH_CUDA_ALLOC_CONF` would say.
 fn expandable_segments(row: Fields<'_>) -> Result<bool, String> {
     if row.is_absent("/run/alloc_conf") {
         return Ok(false);
@@ -198,7 +198,7 @@ fn is_plain_pytorch(row: Fields<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether PyTorch keeps cuBLAS's workspaces for good.
+/// True if PyTorch keeps cuBLAS's workspaces for good.
 fn keeps_workspaces(row: Fields<'_>) -> bool {
     row.flag("/run/cublas_workspace_cache").unwrap_or(false)
 }

@@ -9,7 +9,7 @@ use super::super::speed::{cluster, times};
 /// The card of the rows, as the table of accelerators calls it.
 const CARD: &str = "h100-80";
 
-/// Whether a real GPU was measured.
+/// True if a real GPU was measured.
 pub fn is_real(row: Fields<'_>) -> bool {
     row.text("/kind") == Ok("cuda")
 }

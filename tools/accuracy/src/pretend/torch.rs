@@ -115,7 +115,7 @@ fn with_optimizer(row: Fields<'_>) -> Result<TrainingRun, String> {
     Ok(TrainingRun { optimizer_implementation, precision: precision(row.text("/run/precision")?)?, ..plain_run(row)? })
 }
 
-/// Whether every parameter has as many rows on each rank.
+/// True if every parameter has equally many rows on each rank.
 fn has_equal_shares(job: &Job) -> bool {
     let ranks = ParallelLayout::d(job.layout()).max(1);
     let list = ops::lower(&ops::lowering(job));

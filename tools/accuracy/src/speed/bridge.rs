@@ -77,7 +77,7 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     Ok(vec![compare(model, run, layout, gpu, seconds)?])
 }
 
-/// Whether the row is one of a mixture of experts.
+/// True if the row is one of a mixture of experts, whose settings the row does not state in full.
 pub fn lacks_configuration(row: Fields<'_>) -> bool {
     row.text("/model").and_then(model).is_ok_and(|model| model.moe.is_some())
 }

@@ -116,7 +116,8 @@ impl Shape {
         gpt(self.hidden_size, self.layers, self.heads, self.vocab_size, self.seq_length)
     }
 
-    /// What the FLOP/s of table 1 count: 96 B s l h² (1 + s/6h + V/16lh), four forwards' worth (section 3 of the paper).
+    /// FLOPs that the FLOP/s of table 1 count: 96 B s l h² (1 + s/6h + V/16lh), four forwards'
+    /// worth (section 3 of the paper).
     fn hardware_flops(&self, global_batch_size: u64) -> f64 {
         let (layers, hidden, tokens) = (to_f64(self.layers), to_f64(self.hidden_size), to_f64(self.seq_length));
         let beside = tokens / (6.0 * hidden) + to_f64(self.vocab_size) / (16.0 * layers * hidden);
@@ -171,7 +172,8 @@ pub fn iteration(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     two(row, shape, layout, batches, ["/iter_s_full_recompute", "/iter_s_selective_sp"])
 }
 
-/// The same of a row that names its fields otherwise.
+/// Full recomputation beside sequence parallelism with selective recomputation, from a row whose
+/// fields have other names than those of [`iteration`].
 pub fn selene(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let keys = ["/config/hidden_size", "/config/num_hidden_layers", "/config/num_attention_heads", "/config/vocab_size"];
     let [hidden, layers, heads, vocab] = keys;

@@ -38,7 +38,7 @@ const KINDS: [&str; 17] = [
     "hfu",
 ];
 
-/// Whether the row is one of a table of speeds.
+/// True if the row is one of a table of speeds.
 pub fn is_speed(row: Fields<'_>) -> bool {
     row.text("/kind").is_ok_and(|kind| KINDS.contains(&kind))
 }
@@ -54,7 +54,8 @@ pub fn speed(index: usize, row: Fields<'_>) -> Row {
     Row { id: super::id(index, row), groups, outcome }
 }
 
-/// What a row's time is held to.
+/// The value of a row's group `time`: where the time was measured, or how fully the row states the
+/// settings that decide it.
 fn standing(row: Fields<'_>) -> &'static str {
     match row.text("/family") {
         Ok("sc21" | "korthikanti") => SELENE,
@@ -110,7 +111,7 @@ pub fn compare(
     compare_on(cluster(gpu)?, model, run, layout, seconds)
 }
 
-/// The same on a cluster whose network is known.
+/// Our step beside the measured seconds, on a cluster whose network is known.
 pub fn compare_on(
     cluster: Cluster,
     model: ModelConfig,
