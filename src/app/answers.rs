@@ -418,7 +418,7 @@ pub fn seq_curve(answers: &Answers, log: bool) -> Curve {
     seq_curve_after(None, answers, log)
 }
 
-/// The same after a curve that ended at a length.
+/// Memory by sequence length after a curve that ended at a length.
 fn seq_curve_after(before: Option<u64>, answers: &Answers, log: bool) -> Curve {
     curve_seq_after(before, answers.lengths(), answers.inverse().longest_seq, (CURVE_POINTS, log))
 }

@@ -87,7 +87,7 @@ pub fn card(job: &Job, estimate: &Estimate, timing: &Timing) -> Option<[CardFigu
     ])
 }
 
-/// The same figures in one sentence, as they are heard.
+/// Figures of the card in one sentence, as they are heard.
 pub fn spoken(figures: &[CardFigure]) -> String {
     let said: Vec<String> = figures.iter().map(|figure| format!("{} {}", figure.label, figure.value)).collect();
     said.join(", ")

@@ -86,7 +86,7 @@ pub fn curve_seq(lengths: &Lengths, longest_fit: Option<u64>, points: usize, log
     curve_seq_after(None, lengths, longest_fit, (points, logarithmic))
 }
 
-/// The same curve after another one that ended at a length: its end stays while it holds what there is to show, so that the axis does
+/// Memory against length after another curve that ended at a length: its end stays while it holds what there is to show, so that the axis does
 /// not jump under somebody who types or drags.
 pub fn curve_seq_after(
     before: Option<u64>,
@@ -156,7 +156,7 @@ pub fn curve_gpus(job: &Job) -> Curve {
     curve_gpus_after(None, job)
 }
 
-/// The same curve after another one that ended at a number of accelerators; see [`curve_seq_after`].
+/// Memory against accelerators after another curve that ended at a number of them; see [`curve_seq_after`].
 pub fn curve_gpus_after(before: Option<u64>, job: &Job) -> Curve {
     let layout = *job.layout();
     let training = job.training().is_some();

@@ -15,7 +15,7 @@ pub struct Growth {
     pub after: Bytes,
 }
 
-/// What is known of a job's limits before its growth is looked for.
+/// The limits of a job that are known before its growth is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
     /// True if the job runs as it is.

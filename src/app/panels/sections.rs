@@ -45,7 +45,7 @@ pub const EXAMPLES: [(&str, &str); 6] = [
     ("Run on an RTX 3060", "v2&do=serve&m=llama3.1-8b&gpu=rtx3060&n=1&w=awq&seqs=1"),
 ];
 
-/// What the page is, in one line, with examples; of a visit without a link.
+/// The page in one line, with examples, for a visit without a link.
 pub fn welcome() -> Html {
     html! {
         section class="welcome" aria-label="About this page" {
