@@ -36,19 +36,19 @@ pub fn top_bar(scenario: &Scenario, compared: usize, ui: &Ui) -> Html {
                     (unit_option(MemoryUnit::Gb, "gb", "Decimal: 1 GB is 1 000 000 000 bytes", unit))
                 }
                 span class="bar__gap" {}
-                button type="button" class="button bar__save" aria-label="Save" data-testid="save"
+                button type="button" class="button bar__save" aria-label="Save" title="Save" data-testid="save"
                     data-do="dialog:save" {
                     (Icon::Save.html())
                     span class="bar__word" { "Save" }
                 }
                 (saved(ui))
                 (compare(compared))
-                button type="button" class="button button--main" aria-label="Share"
+                button type="button" class="button button--main" aria-label="Share" title="Share"
                     data-testid="share" data-do="dialog:share" {
                     (Icon::Share.html())
                     span class="bar__word" { "Share" }
                 }
-                button type="button" class="button bar__teach" aria-label="Teach"
+                button type="button" class="button bar__teach" aria-label="Teach" title="Teach"
                     data-testid="teach-open" data-do="teach" {
                     (Icon::Teach.html())
                     span class="bar__word" { "Teach" }
@@ -69,7 +69,7 @@ fn saved(ui: &Ui) -> Html {
     let count = records.len().to_string();
     html! {
         button type="button" class="button" aria-label={ "Saved scenarios: " (count) }
-            data-testid="saved-menu-open" popovertarget=(MENU) {
+            title="Saved scenarios" data-testid="saved-menu-open" popovertarget=(MENU) {
             (Icon::Saved.html())
             span class="bar__word" { "Saved" @if !records.is_empty() { " (" (count) ")" } }
         }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headroom::app::answers::{Answers, Look, Plots, Stairs};
+use headroom::app::curve_view::{BEST, DIVISION};
 use headroom::app::explaining;
 use headroom::app::fields::picker::Picker;
 use headroom::app::history::Snapshot;
@@ -21,6 +22,7 @@ use headroom::app::more::plan::{Desk, Stairway};
 use headroom::app::more::wire::{FILES, MARK, Reply, Request, SNAPSHOT, What};
 use headroom::app::more::{answer, slot};
 use headroom::app::panels::dialogs::paste::{Found, Pasted};
+use headroom::app::panels::sections::TEACHING;
 use headroom::app::panels::{ledger, printed, teach, unanswered};
 use headroom::app::parts::{self, Around};
 use headroom::app::ui::{Dialog, Notice, Saved, Toast, Ui, Unread};
@@ -80,6 +82,7 @@ fn opened(mut ui: Ui) -> Ui {
     let kinds = ["Weights", "Gradients", "Optimizer states", "Activations", "KV cache", "Temporary", "Framework"];
     ui.open.extend(kinds.map(|kind| format!("ledger/{kind}")));
     ui.open.extend((0..7).map(|fold| format!("fold-{fold}")));
+    ui.open.extend([DIVISION, BEST, TEACHING].map(str::to_owned));
     ui.open.extend(fields().iter().map(|field| format!("help-{}", field.key)));
     ui.open
         .extend(["twin-seq", "twin-gpus", "why/total", "why/peak", "why/margin", "why/gpus/runnable", "plan"].map(str::to_owned));
