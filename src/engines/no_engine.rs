@@ -4,7 +4,7 @@ use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Steps};
 
 pub(super) const ENGINE: EngineSpec = EngineSpec {
     key: "none",
-    label: "None",
+    label: "No engine",
     help: "The cache takes what the sequences need.",
     place: 0,
     by_its_rule: "by no engine's rule",

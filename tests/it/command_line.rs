@@ -18,7 +18,7 @@ fn fits_is_zero_and_does_not_fit_is_one() {
     assert!(text(&fits.stdout).starts_with("Fits. Training Llama 3 8B on 8 × H100 SXM5 takes "), "{}", text(&fits.stdout));
     let short = headroom(&["https://example.org/any/#v1&m=llama3-70b&n=16"]);
     assert_eq!(short.status.code(), Some(1));
-    assert!(text(&short.stdout).starts_with("Does not fit. Training Llama 3 70B on 16 × H100 SXM5 takes "));
+    assert!(text(&short.stdout).starts_with("Does not fit. Training Llama 3 70B on 16 × H100 SXM5 needs "));
     assert!(text(&short.stdout).contains("By memory alone at least 21 GPUs; the first count that works: 32 GPUs."));
     // The tensors fit, but the allocator finds no room.
     let gaps = headroom(&["v1&m=llama3-8b&n=8&mem=26"]);

@@ -159,7 +159,7 @@ proptest! {
         let said = Snapshot { scenario: decode(&link).scenario, compare: Vec::new() };
         let answers = Answers::of(&said, None).0;
         let printed = Printed::of(&answers.estimate, answers.unit);
-        let (ledger, stack) = (ledger::ledger(&answers, &Ui::default()), bar::stack(&answers, 848, false));
+        let (ledger, stack) = (ledger::ledger(&answers, &Ui::default()), bar::stack(&answers, &Ui::default()));
         let report = Report::of(&said.scenario, &answers.job, None);
         let rows = report.ledger();
         let facts = Facts::of(&said.scenario).expect("facts");
