@@ -8,15 +8,18 @@ use leptos::prelude::*;
 use super::action::{Action, PlanVerb, SavedVerb, Sent, Settled, TeachVerb};
 use super::browser::{self, Event};
 use super::browser_why;
+use super::curve_view::Line;
 use super::explaining::WHY;
 use super::panels::controls;
 use super::panels::dialogs::of_name;
-use super::panels::fixes::apply;
+use super::panels::fixes::{apply, apply_growth, growths};
 use super::panels::places::PLANNER;
+use super::panels::sections::Section;
 use super::panels::teach;
 use super::shelf::Shelf;
 use super::state::{Change, Dialog, State};
-use super::{browser_later, following, hearing, page, pasting, planning, presenting, taking, teaching};
+use super::ui::View;
+use super::{browser_later, following, hearing, page, pasting, planning, presenting, stairs, taking, teaching};
 use crate::scenario::{FieldId, parse};
 
 /// Listens to the whole page.
@@ -105,12 +108,15 @@ fn act(state: State, action: Action, event: &Event) {
         Action::Repair(id) => repair(state, id),
         Action::GoToRed(id) => go_to_red(state, id),
         Action::Fix(number) => fix(state, number),
+        Action::Grow(number) => grow(state, number),
         Action::UseUsers => use_users(state),
         Action::ShowCurve(axis) => state.look.change(|look| look.axis = axis),
+        Action::SwitchLine(line) => switch_line(state, line),
         Action::LogAxis(log) => state.look.change(|look| look.log_axis = log),
         Action::CloseNotice(id) => state.messages.change(|messages| messages.notices.retain(|notice| notice.id != id)),
         Action::Hear(axis) => hearing::hear(state, axis),
-        Action::Pin => state.compare_with(state.scenario_now()),
+        Action::GoTo(section) => go_to(state, section),
+        Action::Pin => pin(state),
         Action::Unpin(at) => state.let_go(at),
         Action::Swap(at) => state.swap(at),
         Action::Copy(id) => copy(state, id),
@@ -122,7 +128,7 @@ fn act(state: State, action: Action, event: &Event) {
         Action::Plan(verb) => planning::say(state, verb),
         Action::Take(link) => planning::take(state, &link, event),
         Action::Beside(link) => compare_with(state, &link),
-        Action::OpenTeach => teaching::open(state),
+        Action::OpenTeach => go_to(state, Section::Teach),
         Action::Teach(verb) => teaching::say(state, &verb),
         Action::PrintHandout => teaching::print_sheet(),
         Action::Present(story, step) => presenting::begin(state, &story, step, true),
@@ -139,6 +145,28 @@ fn toggle(state: State, name: &str) {
     if name.starts_with(WHY) {
         browser_why::follow(state);
     }
+}
+
+/// Goes to a section of the results. Stories and exercises are a view of their own, with the form beside it.
+fn go_to(state: State, section: Section) {
+    state.view.change(|view| *view = if section == Section::Teach { View::Teach } else { View::Results });
+    if section == Section::Teach {
+        return teaching::open(state);
+    }
+    // The sections that were put away come back first.
+    browser::after(0, move || {
+        page::resize(state);
+        if section == Section::Layouts {
+            browser::unfold(PLANNER);
+        }
+        browser::land_on(section.id());
+    });
+}
+
+/// Keeps the scenario to compare with.
+fn pin(state: State) {
+    state.compare_with(state.scenario_now());
+    state.say("Kept. Now change the form: bar, curves and the table under Compare show both.", None);
 }
 
 /// A form of the panel of stories, or a question of one, was sent.
@@ -229,6 +257,20 @@ fn fix(state: State, number: usize) {
     if let Some(fix) = fix {
         state.edit(None, |scenario| apply(scenario, &fix));
     }
+}
+
+/// Sets one of the sizes that fit.
+fn grow(state: State, number: usize) {
+    let growths = state.answers.with_untracked(|answers| state.found.with_untracked(|found| growths(answers, found)));
+    if let Some(growth) = growths.get(number).copied() {
+        state.edit(None, |scenario| apply_growth(scenario, &growth));
+    }
+}
+
+/// Shows a line over the bars by GPUs, or hides it; the best layouts are searched for where their line is shown.
+fn switch_line(state: State, line: Line) {
+    state.look.change(|look| look.lines.switch(line));
+    stairs::look(state);
 }
 
 /// Takes the fewest GPUs that carry the users.

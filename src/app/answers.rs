@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 use super::compared::LETTERS;
-use super::curve_view::{self, Setting};
+use super::curve_view::{self, Lines, Setting};
 use super::headline::{Headline, headline};
 use super::history::Snapshot;
 use super::modules::{self, job_of};
+use super::replay::Limits;
 use super::ui::FromWorkers;
 use super::words::Scale;
 use crate::charts::{self, Drawn, Frame};
@@ -15,8 +16,8 @@ use crate::config::{Job, Run};
 use crate::estimator::time::{Timing, timing};
 use crate::estimator::{Estimate, Lengths, estimate};
 use crate::planner::{
-    Axis, Curve, Fix, GpuCount, Inverse, NamedStair, Serving, UserLoad, UsersAnswer, curve_gpus, curve_seq, fixes, gpu_count,
-    inverse, serving, shown_load, users_answer,
+    Axis, Curve, Fix, GpuCount, Growth, Inverse, NamedStair, Serving, UserLoad, UsersAnswer, curve_gpus, curve_gpus_after,
+    curve_seq, curve_seq_after, fixes, gpu_count, inverse, serving, shown_load, users_answer,
 };
 use crate::scenario::{FieldError, Scenario};
 use crate::units::{Bytes, MemoryUnit};
@@ -84,6 +85,8 @@ struct Asked {
     serving: OnceLock<Option<Serving>>,
     users: OnceLock<Option<UsersAnswer>>,
     load: OnceLock<Option<UserLoad>>,
+    growth: OnceLock<Vec<Growth>>,
+    replayed_growth: OnceLock<(Limits, Vec<Growth>)>,
 }
 
 impl Answers {
@@ -105,6 +108,13 @@ impl Answers {
     /// The largest that still fits.
     pub fn inverse(&self) -> Inverse {
         *self.asked.inverse.get_or_init(|| inverse(self.lengths()))
+    }
+
+    /// The sizes that fit, found once for the estimate's limits and once for the allocator's: a move of the pointer asks again.
+    pub fn growth(&self, replayed: Option<Limits>, find: impl Fn() -> Vec<Growth>) -> Vec<Growth> {
+        let Some(limits) = replayed else { return self.asked.growth.get_or_init(find).clone() };
+        let (known, found) = self.asked.replayed_growth.get_or_init(|| (limits, find()));
+        if *known == limits { found.clone() } else { find() }
     }
 
     /// The other answers about serving; `None` when training.
@@ -289,6 +299,8 @@ pub struct Look {
     pub log: bool,
     /// Width and height of one curve on the page, CSS pixels.
     pub size: (u16, u16),
+    /// The lines over the bars by GPUs.
+    pub lines: Lines,
 }
 
 /// Both curves.
@@ -341,11 +353,13 @@ impl Compared {
 impl Plots {
     /// The curves of an answer, and whether they differ from the last ones. Best layouts of another scenario are not shown.
     pub fn of(answers: &Answers, look: Look, found: &FromWorkers, last: Option<Self>) -> (Self, bool) {
-        let best = found.best(&answers.scenario);
+        let best = if look.lines.best { found.best(&answers.scenario) } else { &[] };
         let longest = found.told(answers).map_or_else(|| answers.inverse().longest_seq, |limits| limits.longest_seq);
         let (job, unit) = (&answers.job, answers.unit);
         let same_job = last.as_ref().is_some_and(|last| last.job == *job);
         let mut compared = Vec::new();
+        let end = |curve: &Curve| curve.points.last().map(|point| point.x);
+        let fresh = |seq: Option<u64>, gpus: Option<u64>| (seq_curve_after(seq, answers, look.log), curve_gpus_after(gpus, job));
         let (mut seq, mut gpus) = match last {
             Some(last)
                 if same_job
@@ -361,18 +375,18 @@ impl Plots {
                 compared = last.compared;
                 match (same_job, last.look.log == look.log) {
                     (true, true) => (last.seq.curve, last.gpus.curve),
-                    (true, false) => (seq_curve(answers, look.log), last.gpus.curve),
-                    _ => (seq_curve(answers, look.log), curve_gpus(job)),
+                    (true, false) => (seq_curve_after(end(&last.seq.curve), answers, look.log), last.gpus.curve),
+                    _ => fresh(end(&last.seq.curve), end(&last.gpus.curve)),
                 }
             }
-            None => (seq_curve(answers, look.log), curve_gpus(job)),
+            None => fresh(None, None),
         };
         gpus.best = best.to_vec();
         seq.longest_fit = longest;
         let compared = Compared::of(&answers.others, look.log, &compared);
         let plots = Self {
-            seq: plot(seq, unit, look, &compared),
-            gpus: plot(gpus, unit, look, &compared),
+            seq: plot(seq, (unit, look), &compared),
+            gpus: plot(gpus, (unit, look), &compared),
             job: job.clone(),
             compared,
             unit,
@@ -398,12 +412,16 @@ impl Plots {
 
 /// Memory by sequence length as the page shows it.
 pub fn seq_curve(answers: &Answers, log: bool) -> Curve {
-    curve_seq(answers.lengths(), answers.inverse().longest_seq, CURVE_POINTS, log)
+    seq_curve_after(None, answers, log)
 }
 
-fn plot(curve: Curve, unit: MemoryUnit, look: Look, compare: &[Compared]) -> Plot {
-    let log = curve.axis == Axis::Gpus || look.log;
-    let view = curve_view::view(&curve, &Setting { unit, log, compare });
+/// Memory by sequence length after a curve that ended at a length.
+fn seq_curve_after(before: Option<u64>, answers: &Answers, log: bool) -> Curve {
+    curve_seq_after(before, answers.lengths(), answers.inverse().longest_seq, (CURVE_POINTS, log))
+}
+
+fn plot(curve: Curve, (unit, look): (MemoryUnit, Look), compare: &[Compared]) -> Plot {
+    let view = curve_view::view(&curve, &Setting { unit, log: look.log, compare, lines: look.lines });
     let drawn = charts::curve(&view, Frame::new(look.size.0, look.size.1));
     Plot { curve, drawn }
 }
@@ -423,7 +441,7 @@ mod tests {
         Snapshot { scenario: decoded.scenario, compare: decoded.compare }
     }
 
-    const LOOK: Look = Look { log: true, size: (412, 254) };
+    const LOOK: Look = Look { log: true, size: (412, 254), lines: Lines { division: false, best: false } };
 
     #[test]
     fn what_stays_the_same_is_said_to() {

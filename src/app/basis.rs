@@ -151,7 +151,7 @@ pub fn assumed_figures(scenario: &Scenario, job: &Job, timing: &Timing) -> Vec<G
         tag: if scenario.is_set(id) { "your value" } else { "assumed" },
         sentences: vec![sentence.to_owned()],
     };
-    let mut grounds = vec![ground(FieldId::PricePerHour, "Nobody's price list: enter yours.")];
+    let mut grounds = vec![ground(FieldId::PricePerHour, "Assumed, in US dollars: enter your price.")];
     if cluster.speed.matmul_16bit.is_none() {
         let name = format!("Rate of matrix products, {} of the peak", per_cent(Speed::UNMEASURED));
         let sentence = "On this accelerator nothing was measured: the share is that of A100 and H100. So are the shares of its memory's \

@@ -2,13 +2,14 @@
 
 use super::answers::{Answers, Other, Standing};
 use super::panels::printed::SAID_ELSEWHERE;
-use super::timing::facts;
-use super::words::{Scale, doing, hardware, kinds, lower_first, model_name, remarks, shown};
+use super::timing::{Fact, facts};
+use super::words::{Scale, doing, hardware, kinds, lower_first, model_name, remarks, shown, verdict_word};
 use crate::config::Job;
-use crate::estimator::time::timing;
+use crate::estimator::time::{Timing, timing};
 use crate::estimator::{Estimate, MemoryKind};
 use crate::planner::{GpuCount, fleet_of, gpu_count};
-use crate::scenario::{FieldId, Remark, Scenario, Word, field};
+use crate::scenario::{Field, FieldId, Remark, Scenario, Word, field};
+use crate::units::grouped;
 
 /// What the scenarios beside the first are called, in their order.
 pub const LETTERS: [&str; 3] = ["B", "C", "D"];
@@ -110,7 +111,7 @@ fn inputs(scenario: &Scenario, others: &[Other]) -> Vec<Line> {
         lines.push(line(field(FieldId::Model).label, &model_name));
     }
     let told = differing.iter().filter(|id| !named(id) && !SAID_ELSEWHERE.contains(id));
-    lines.extend(told.map(|id| line(field(*id).label, &|scenario| shown(scenario, *id))));
+    lines.extend(told.map(|id| line(field(*id).label, &|scenario| with_unit(*id, shown(scenario, *id)))));
     let sentences = |scenario: &Scenario| {
         let texts: Vec<String> = remarks(scenario).iter().map(Remark::plain).collect();
         if texts.is_empty() { NOTHING.to_owned() } else { texts.join(" ") }
@@ -119,6 +120,13 @@ fn inputs(scenario: &Scenario, others: &[Other]) -> Vec<Line> {
         lines.push(line("Not in the answer", &sentences));
     }
     lines
+}
+
+/// The value of an input with its unit, unless its label names that already or the value is a word.
+fn with_unit(id: FieldId, value: String) -> String {
+    let Field { unit, label, .. } = field(id);
+    let number = value.chars().all(|letter| letter.is_ascii_digit() || matches!(letter, '.' | '-' | '\u{202f}'));
+    if unit.is_empty() || *label == *unit || value.is_empty() || !number { value } else { format!("{value} {unit}") }
 }
 
 /// Inputs that make up a model's name.
@@ -161,19 +169,49 @@ fn amounts(name: &str, shown: Option<u64>, others: impl Iterator<Item = Option<O
 fn results(answers: &Answers) -> Vec<Line> {
     let runnable = |count: &GpuCount| count.runnable.as_ref().map_or_else(|| "none".to_owned(), |run| run.gpus.to_string());
     let counts = each(answers, |job, _| runnable(&gpu_count(job, answers.unit)));
-    let mut lines = vec![texts("Smallest number of GPUs that runs", runnable(&answers.count), counts)];
+    let verdict = |estimate: &Estimate| verdict_word(estimate.verdict()).trim_end_matches('.').to_owned();
+    let fits = texts("Fits", verdict(&answers.estimate), each(answers, |_, estimate| verdict(estimate)));
+    let mut lines = vec![fits, texts("First number of GPUs that works", runnable(&answers.count), counts)];
     lines.extend(carries(answers));
-    let theirs = each(answers, |job, estimate| facts(job, &timing(job, estimate)));
+    let timings = each(answers, timing);
+    let theirs: Vec<Option<Vec<Fact>>> =
+        answers.others.iter().zip(&timings).map(|(other, timing)| Some(facts(other.job()?, timing.as_ref()?))).collect();
     for (name, shown, _) in facts(&answers.job, answers.timing()) {
-        let same = |list: &Option<Vec<super::timing::Fact>>| {
-            list.as_ref()?.iter().find(|(known, ..)| *known == name).map(|(_, text, _)| text.clone())
-        };
+        let same =
+            |list: &Option<Vec<Fact>>| list.as_ref()?.iter().find(|(known, ..)| *known == name).map(|(_, text, _)| text.clone());
         let others: Vec<Option<String>> = theirs.iter().map(same).collect();
         if others.iter().any(Option::is_some) {
-            lines.push(texts(name, shown, others));
+            let mut line = texts(name, shown, others);
+            let times = |timing: &Option<Timing>| times(answers.timing(), timing.as_ref()?, name);
+            for (cell, more) in line.others.iter_mut().zip(timings.iter().map(times)) {
+                cell.more = more;
+            }
+            lines.push(line);
         }
     }
     lines
+}
+
+/// How many times as much a figure is in another timing: `×0.52`. Nothing for figures that are no times, paces or money.
+fn times(mine: &Timing, theirs: &Timing, name: &str) -> Option<String> {
+    let ratio = amount_of(theirs, name)? / amount_of(mine, name)?;
+    ratio.is_finite().then(|| format!("×{}", grouped(ratio, if ratio < 9.995 { 2 } else { 0 })))
+}
+
+/// The number behind a printed figure.
+fn amount_of(timing: &Timing, name: &str) -> Option<f64> {
+    Some(match (timing, name) {
+        (Timing::Training { step, .. }, "One step") => step.seconds.0,
+        (Timing::Training { step, .. }, "Tokens per second, all GPUs") => step.tokens_per_second,
+        (Timing::Training { cost, .. }, "The run") => cost.seconds.0,
+        (Timing::Training { cost, .. }, "GPU-hours") => cost.gpu_hours,
+        (Timing::Training { cost, .. }, "Cost of the run") => cost.price,
+        (Timing::Serving(time), "Time to first token (TTFT)") => time.first_token.0,
+        (Timing::Serving(time), "Time per output token (TPOT)") => time.decode.0,
+        (Timing::Serving(time), "Tokens per second of one instance") => time.tokens_per_second,
+        (Timing::Serving(time), "Cost of a million tokens") => time.price_per_million,
+        _ => return None,
+    })
 }
 
 /// The GPUs that carry the stated users; nothing where none of them states any.

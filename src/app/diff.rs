@@ -316,11 +316,11 @@ pub fn unescaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{OWN, Step, Tree, attributes, element, inside, unescaped, value};
-    use crate::app::answers::{Look, Plots};
+    use crate::app::answers::Plots;
     use crate::app::markup::Html;
     use crate::app::panels::tests::answers;
     use crate::app::panels::{bar, controls, cost, curves, fixes, ledger, top_bar, verdict};
-    use crate::app::ui::{Opened, Ui};
+    use crate::app::ui::{ChartsLook, Opened, Ui};
     use crate::planner::Axis;
     use crate::scenario::codec::decode;
 
@@ -446,16 +446,16 @@ mod tests {
 
     #[test]
     fn every_part_of_the_page_follows_a_change() {
-        let look = Look { log: true, size: (412, 254) };
+        let look = ChartsLook::default().of_curves();
         let of = |link: &str| {
             let (scenario, answers) = (decode(link).scenario, answers(link));
             let open = ["fold-0", "ledger/Weights", "twin-seq"].map(str::to_owned).to_vec();
             let ui = Ui { opened: Opened { open, ..Opened::default() }, ..Ui::default() };
             let plots = Plots::of(&answers, look, &ui.found, None).0;
             [
-                top_bar::top_bar(&scenario, (false, false)),
+                top_bar::top_bar(&scenario, 0, (false, false), &[]),
                 verdict::verdict(&answers, answers.standing, &ui.found, &ui.opened),
-                bar::stack(&answers, 848, false),
+                bar::stack(&answers, &ui.look, &ui.opened),
                 fixes::fixes(&answers, &ui.found),
                 ledger::ledger(&answers, &ui.opened),
                 cost::cost(&answers, &ui.opened),

@@ -13,7 +13,7 @@ pub fn button(opened: &Opened, path: &str, label: &str) -> Html {
     html! {
         button type="button" class="why" aria-expanded=(is_open(opened, path))
             aria-label={ "Explain " (label) } title="Formula, numbers, source"
-            data-do=(Action::Toggle(name(path))) {}
+            data-do=(unfold(path)) {}
     }
 }
 
@@ -44,9 +44,9 @@ pub fn under(opened: &Opened, path: &str) -> Html {
     }
 }
 
-/// The name of an explanation among all that is open.
-fn name(path: &str) -> String {
-    [WHY, path].concat()
+/// Unfolds the explanation with that path, or folds it.
+pub fn unfold(path: &str) -> Action {
+    Action::Toggle([WHY, path].concat())
 }
 
 /// The path of a figure of time, cost or model by its printed name.
@@ -59,6 +59,7 @@ pub fn paths(opened: &Opened) -> String {
     opened.open.iter().filter_map(|name| name.strip_prefix(WHY)).collect::<Vec<_>>().join("\n")
 }
 
-fn is_open(opened: &Opened, path: &str) -> bool {
+/// True if the explanation with that path is unfolded.
+pub fn is_open(opened: &Opened, path: &str) -> bool {
     opened.open.iter().any(|known| known.strip_prefix(WHY) == Some(path))
 }

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::answers::{Plot, Standing};
 use super::browser_tone::{hush, play};
+use super::curve_view::place;
 use super::state::State;
 use crate::charts::{Note, SAMPLE_RATE, SECONDS, tone};
 use crate::planner::{Axis, CurvePoint};
@@ -30,7 +31,7 @@ fn sound(Plot { curve, drawn }: &Plot, unit: f64) -> Vec<f32> {
     let area = drawn.plot;
     let height = |bytes: Bytes| (area.bottom - drawn.y_to_px(bytes.as_f64() / unit)) / (area.bottom - area.top);
     let note = |point: &CurvePoint| Note {
-        at: (drawn.x_to_px(to_f64(point.x)) - area.left) / (area.right - area.left),
+        at: (drawn.x_to_px(place(curve, point.x)) - area.left) / (area.right - area.left),
         height: height(point.total),
         blocked: point.blocked.is_some(),
     };

@@ -33,9 +33,9 @@ mod tests {
     use std::hint::black_box;
 
     use super::{are_all_there, job_of, waits};
-    use crate::app::answers::{Answers, Look, Plots};
+    use crate::app::answers::{Answers, Plots};
     use crate::app::history::Snapshot;
-    use crate::app::ui::FromWorkers;
+    use crate::app::ui::{ChartsLook, FromWorkers};
     use crate::app::words::parameters;
     use crate::catalog::models;
     use crate::config::Job;
@@ -57,7 +57,7 @@ mod tests {
     /// Everything that the page's first program asks about a job.
     fn ask(job: &Job, scenario: &Scenario) {
         let answers = Answers::of(&Snapshot { scenario: scenario.clone(), compare: Vec::new() }, None).0;
-        let look = Look { log: true, size: (412, 254) };
+        let look = ChartsLook::default().of_curves();
         drop(Plots::of(&answers, look, &FromWorkers::default(), None));
         black_box((answers.timing(), answers.fixes(), answers.inverse(), answers.serving(), answers.users(), answers.load()));
         black_box((estimate(job), blockers(job), parameters(scenario)));

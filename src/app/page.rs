@@ -153,6 +153,7 @@ fn written(state: State, part: &Part, reads: &dyn Fn(Concern)) -> Html {
         answers: &state.answers.read_untracked(),
         drafts: &state.drafts.read_untracked(),
         opened: &state.opened.read_untracked(),
+        view: state.view.get_untracked(),
         dialogs: &state.dialogs.read_untracked(),
         messages: &state.messages.read_untracked(),
         look: &state.look.read_untracked(),
@@ -190,6 +191,7 @@ fn track(state: State, follows: Follows, concern: Concern) {
             }
         }
         (Concern::Opened, _) => state.opened.track(),
+        (Concern::View, _) => state.view.track(),
         (Concern::Dialogs, _) => state.dialogs.track(),
         (Concern::Messages, _) => state.messages.track(),
         (Concern::Look, _) => state.look.track(),
@@ -259,6 +261,7 @@ fn plot(state: State, curve: &'static Curve) {
 fn table(state: State) {
     show_all(state, &parts::FRAMES);
     browser::keep_below();
+    browser::follow_sections();
     show_all(state, &parts::TABLES);
 }
 

@@ -11,10 +11,10 @@ use super::history::Snapshot;
 use super::markup::Html;
 use super::panels::controls::FormPlace;
 use super::panels::{
-    bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved, time, top_bar, unanswered,
-    verdict,
+    bar, compare, controls, cost, curves, dialogs, fixes, frame, ledger, notices, printed, saved, sections, time, top_bar,
+    unanswered, verdict,
 };
-use super::ui::{ChartsLook, Cursors, Dialog, Dialogs, Drafts, FromWorkers, Messages, Opened, SavedList, Ui};
+use super::ui::{ChartsLook, Cursors, Dialog, Dialogs, Drafts, FromWorkers, Messages, Opened, SavedList, Ui, View};
 use crate::planner::Axis;
 
 /// A part of the page.
@@ -69,6 +69,8 @@ pub enum Concern {
     Drafts(FormPlace),
     /// What the reader opened and closed.
     Opened,
+    /// The sections that stand beside the form.
+    View,
     /// The open dialog.
     Dialogs,
     /// Messages.
@@ -96,6 +98,8 @@ pub struct Now<'a> {
     pub drafts: &'a Drafts,
     /// What the reader opened and closed.
     pub opened: &'a Opened,
+    /// The sections that stand beside the form.
+    pub view: View,
     /// The open dialog.
     pub dialogs: &'a Dialogs,
     /// Messages.
@@ -115,8 +119,21 @@ pub struct Now<'a> {
 impl<'a> Now<'a> {
     /// A page in that state.
     pub const fn of(said: &'a Snapshot, answers: &'a Answers, ui: &'a Ui) -> Self {
-        let Ui { drafts, opened, dialogs, messages, look, cursors, saved, found, steps } = ui;
-        Self { said, answers, drafts, opened, dialogs, messages, look, cursors: *cursors, saved, found, steps: *steps }
+        let Ui { drafts, opened, view, dialogs, messages, look, cursors, saved, found, steps } = ui;
+        Self {
+            said,
+            answers,
+            drafts,
+            opened,
+            view: *view,
+            dialogs,
+            messages,
+            look,
+            cursors: *cursors,
+            saved,
+            found,
+            steps: *steps,
+        }
     }
 }
 
@@ -164,6 +181,12 @@ impl Seen<'_> {
     pub fn opened(&self) -> &Opened {
         (self.reads)(Concern::Opened);
         self.now.opened
+    }
+
+    /// The sections that stand beside the form.
+    pub fn view(&self) -> View {
+        (self.reads)(Concern::View);
+        self.now.view
     }
 
     /// The open dialog.
@@ -259,11 +282,13 @@ const fn fixed(name: &'static str, write: fn() -> Html) -> Part {
 pub const FIRST: Part = fixed("app", frame::first_screen);
 
 /// The answer's words.
-pub const ANSWER: [Part; 4] = [
+pub const ANSWER: [Part; 5] = [
     part("bar", Follows::AtOnce, |seen| {
-        let (back, on) = seen.steps();
-        top_bar::top_bar(&seen.said().scenario, (back || seen.unread(), on))
+        let ((back, on), said) = (seen.steps(), seen.said());
+        let steps = (back || seen.unread(), on);
+        top_bar::top_bar(&said.scenario, said.compare.len(), steps, &seen.saved().saved.scenarios)
     }),
+    part("sections", Follows::AtOnce, |seen| sections::sections(seen.view())),
     part("notices", Follows::AtOnce, |seen| notices::notices(seen.messages())),
     part("strip", Follows::AtOnce, |seen| verdict::strip(seen.answers(), seen.standing(), seen.found())),
     part("verdict", Follows::AtOnce, |seen| verdict::verdict(seen.answers(), seen.standing(), seen.found(), seen.opened())),
@@ -271,10 +296,7 @@ pub const ANSWER: [Part; 4] = [
 
 /// The bar under the answer, and the changes that would help.
 pub const STACK: [Part; 2] = [
-    figures("stack", Follows::AtOnce, |seen| {
-        let look = seen.look();
-        bar::stack(seen.answers(), look.bar_width, look.at_step)
-    }),
+    figures("stack", Follows::AtOnce, |seen| bar::stack(seen.answers(), seen.look(), seen.opened())),
     figures("fixes", Follows::Picture, |seen| fixes::fixes(seen.answers(), seen.found())),
 ];
 
@@ -474,7 +496,8 @@ mod tests {
         let page = page(LINKS[0]);
         assert_eq!(rebuilt(&page, Concern::Messages), ["notices", "toast"]);
         assert_eq!(rebuilt(&page, Concern::Dialogs), ["in-share", "in-paste", "in-save"]);
-        assert_eq!(rebuilt(&page, Concern::Saved), ["saved"]);
+        assert_eq!(rebuilt(&page, Concern::Saved), ["bar", "saved"]);
+        assert_eq!(rebuilt(&page, Concern::View), ["sections"]);
         assert_eq!(rebuilt(&page, Concern::Steps), ["bar"]);
         assert_eq!(rebuilt(&page, Concern::Look), ["tabs", "stack", "curve-seq", "curve-gpus"]);
     }

@@ -61,5 +61,5 @@ pub fn take(state: State, link: &str, event: &Event) {
         taken.follow_as(scenario);
         *scenario = taken;
     });
-    state.say("Taken over; Undo brings the last scenario back", None);
+    state.say("Layout applied. Undo brings the last scenario back.", None);
 }

@@ -8,7 +8,6 @@ use super::curve_view;
 use super::hearing::hear;
 use super::history::ONE_STEP_MS;
 use super::panels::curves::{axis_of, index};
-use super::stairs;
 use super::state::{Change, State};
 use crate::planner::Axis;
 use crate::scenario::{FieldId, Mode, Value};
@@ -60,9 +59,6 @@ fn plot_of(event: &Event) -> Option<(Element, Axis)> {
 }
 
 fn move_to(state: State, axis: Axis, point: Option<usize>) {
-    if axis == Axis::Gpus && point.is_some() {
-        stairs::look(state);
-    }
     state.cursor(axis).change(|cursor| *cursor = point);
 }
 
@@ -71,7 +67,7 @@ fn point_at(state: State, axis: Axis, plot: &Element, event: &Event, pressed: Op
     let Some(share) = browser::pointer_share(plot, event) else { return };
     let nearest = state.plots.with_untracked(|plots| {
         let plot = plots.along(axis);
-        curve_view::nearest(&plot.curve, plot.drawn.px_to_x(share * plot.drawn.plot.width))
+        curve_view::nearest_place(&plot.curve, plot.drawn.px_to_x(share * plot.drawn.plot.width))
     });
     move_to(state, axis, Some(nearest));
     if let Some(within_ms) = pressed {

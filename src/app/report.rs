@@ -190,7 +190,7 @@ impl Report {
     /// Both GPU counts and the reason; where users are stated, of the GPUs that carry them.
     pub fn counts(&self) -> String {
         let Counts { arithmetic, introduced, smallest, reason } = &self.counts;
-        format!("Arithmetic minimum {arithmetic}, {introduced} {smallest}. {reason}")
+        format!("By memory alone at least {arithmetic}; {introduced}: {smallest}. {reason}")
     }
 
     /// Compute in a sentence; nothing when serving.

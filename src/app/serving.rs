@@ -1,7 +1,7 @@
 //! Serving in words: room for the cache as servers print it, and how many requests, tokens and accelerators. No browser in here.
 
 use super::headline::{gpus_of, replicas_of, users};
-use super::timing::{Fact, amount, short};
+use super::timing::{CardFigure, Fact, amount, money, short};
 use super::words::{gpus, requests, whole};
 use crate::config::{Job, Run};
 use crate::estimator::Estimate;
@@ -12,7 +12,7 @@ use crate::units::{MemoryUnit, grouped, to_f64};
 /// What a server prints about its cache, one figure a line; empty when training.
 pub fn cache(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
     let (Run::Serving(run), Some(room)) = (job.run(), &estimate.cache_room) else { return Vec::new() };
-    let mut facts = vec![("Room for keys and values", unit.show(room.bytes), run.engine.by_its_rule.to_owned())];
+    let mut facts = vec![("Memory left for the KV cache, per GPU", unit.show(room.bytes), run.engine.by_its_rule.to_owned())];
     if let (Some(tokens), Some(blocks)) = (room.tokens(), room.blocks) {
         let note = if room.block_size > 1 {
             format!("{} blocks of {} tokens", whole(blocks), whole(room.block_size))
@@ -36,7 +36,7 @@ pub fn answers(job: &Job, serving: &Serving) -> Vec<Fact> {
         facts.push((name, value, limited_by(limit).to_owned()));
     };
     push("Longest context", serving.longest, " tokens");
-    push("Sequences of the whole context at once", serving.at_once, "");
+    push("Full-length requests that fit", serving.at_once, "");
     if run.lengths.is_some() {
         push("Sequences of the stated lengths at once", serving.of_lengths, "");
     }
@@ -46,9 +46,9 @@ pub fn answers(job: &Job, serving: &Serving) -> Vec<Fact> {
     facts.push(match serving.quantization {
         Some(format) => {
             let label = show(FieldId::WeightDType, &Value::choice(format));
-            ("Most bits per weight that fit", label, "of the formats that are tried".to_owned())
+            ("Best weight format that fits", label, "of the formats that are tried".to_owned())
         }
-        None => ("Most bits per weight that fit", "none".to_owned(), limited_by(Limit::Memory).to_owned()),
+        None => ("Best weight format that fits", "none".to_owned(), limited_by(Limit::Memory).to_owned()),
     });
     facts
 }
@@ -67,24 +67,11 @@ const fn limited_by(limit: Limit) -> &'static str {
     }
 }
 
-/// One figure of a load, with the path of its explanation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoadFigure {
-    /// Path of its explanation.
-    pub path: &'static str,
-    /// Its name.
-    pub label: &'static str,
-    /// Its value.
-    pub value: String,
-    /// A few words more; may be empty.
-    pub note: String,
-}
-
 /// How fast and how dear serving is at a load; nothing where a figure of the accelerator is missing.
-pub fn load_figures(job: &Job, load: &UserLoad) -> Option<[LoadFigure; 4]> {
+pub fn load_figures(job: &Job, load: &UserLoad) -> Option<[CardFigure; 4]> {
     let pace = load.pace.as_ref()?;
-    let per_hour = grouped(job.cluster().accelerator.price_per_hour, 2);
-    let figure = |path, label, value, note| LoadFigure { path, label, value, note };
+    let per_hour = money(job.cluster().accelerator.price_per_hour);
+    let figure = |path, label, value, note| CardFigure { path, label, value, note };
     Some([
         figure(
             "load/first-token",
@@ -97,7 +84,7 @@ pub fn load_figures(job: &Job, load: &UserLoad) -> Option<[LoadFigure; 4]> {
         figure(
             "load/price",
             "Price of a million tokens",
-            grouped(pace.price_per_million, 2),
+            money(pace.price_per_million),
             format!("{} at {per_hour} per GPU-hour", gpus(load.gpus)),
         ),
     ])
@@ -140,8 +127,8 @@ impl Counts {
         let words = |count: Option<u64>| count.map_or_else(|| "none".to_owned(), gpus);
         let runs = count.runnable.as_ref().map(|run| run.gpus);
         let introduced = answer.map_or_else(
-            || "smallest that runs".to_owned(),
-            |answer| format!("smallest that carries {}", users(answer.own.users)),
+            || "the first count that works".to_owned(),
+            |answer| format!("the first count that carries {}", users(answer.own.users)),
         );
         let of_one = || [words(count.arithmetic), words(runs), count.reason.clone()];
         let [arithmetic, smallest, reason] = answer.map_or_else(of_one, |answer| users_counts(job, answer, runs));

@@ -16,7 +16,7 @@ use super::history::{History, ONE_STEP_MS, Snapshot};
 use super::panels::controls::FormPlace;
 use super::presenter::Lessons;
 pub use super::ui::Dialog;
-use super::ui::{ChartsLook, Dialogs, Drafts, FromWorkers, Messages, Notice, Opened, SavedList, Toast, Ui};
+use super::ui::{ChartsLook, Dialogs, Drafts, FromWorkers, Messages, Notice, Opened, SavedList, Toast, Ui, View};
 use crate::planner::Axis;
 use crate::scenario::codec::MOST_COMPARED;
 use crate::scenario::records::SavedScenario;
@@ -44,6 +44,8 @@ pub struct Page {
     pub drafts_at: [ArcMemo<Drafts>; FormPlace::ALL.len()],
     /// What the reader opened and closed.
     pub opened: ArcRwSignal<Opened>,
+    /// The sections that stand beside the form.
+    pub view: ArcRwSignal<View>,
     /// The open dialog.
     pub dialogs: ArcRwSignal<Dialogs>,
     /// Messages.
@@ -141,6 +143,7 @@ impl State {
             unread: is_unread(drafts.clone()),
             drafts,
             opened: ArcRwSignal::new(ui.opened),
+            view: ArcRwSignal::new(ui.view),
             dialogs: ArcRwSignal::new(ui.dialogs),
             messages: ArcRwSignal::new(ui.messages),
             look,
@@ -205,7 +208,7 @@ impl State {
         let mut compare = self.said_now().compare;
         if compare.len() == MOST_COMPARED {
             compare.pop();
-            self.say("It takes the place of D", None);
+            self.say("It takes the place of D.", None);
         }
         compare.push(other);
         self.open(self.scenario_now(), compare);

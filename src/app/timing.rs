@@ -3,7 +3,7 @@
 use super::explaining;
 use super::markup::{Html, html};
 use super::ui::Opened;
-use super::words::{accelerator_name, duration, gpus, per_cent, scientific, whole};
+use super::words::{accelerator_name, billions, duration, gpus, per_cent, scientific, whole};
 use crate::config::{Job, Run, Texts, TrainingRun};
 use crate::estimator::time::{Bound, Cost, IDLE_SHARE, ServingTime, Step, Timing, Unknown};
 use crate::estimator::{Certainty, Compute, Estimate, Verdict};
@@ -45,6 +45,71 @@ pub fn terms(step: &Step) -> (Vec<Term>, String) {
     (step.lines.iter().zip(rounded).map(term).collect(), scale.show(total))
 }
 
+/// One figure of the answer's card, with the path of its explanation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardFigure {
+    /// Path of its explanation.
+    pub path: &'static str,
+    /// Its name.
+    pub label: &'static str,
+    /// Its value.
+    pub value: String,
+    /// A few words more; may be empty.
+    pub note: String,
+}
+
+impl CardFigure {
+    /// Its name where it is heard alone: a training's figures stand further down once more.
+    pub fn named(&self) -> String {
+        if self.path.starts_with("card/") { format!("{}, in the answer", self.label) } else { self.label.to_owned() }
+    }
+}
+
+/// A step, the run and its cost: what the card of a training says besides memory. Nothing when serving, where a figure of the
+/// accelerator is missing, and for a layout that no rule allows.
+pub fn card(job: &Job, estimate: &Estimate, timing: &Timing) -> Option<[CardFigure; 3]> {
+    let Timing::Training { step, cost } = timing else { return None };
+    if !estimate.blockers.is_empty() {
+        return None;
+    }
+    let tokens = billions(ceil_u64(job.training()?.training_tokens));
+    let per_hour = money(job.cluster().accelerator.price_per_hour);
+    let figure = |path, label, value, note| CardFigure { path, label, value, note };
+    Some([
+        figure(
+            "card/One step",
+            "One step",
+            terms(step).1,
+            format!("{} tokens/s, MFU {}", amount(step.tokens_per_second), tenths(step.mfu)),
+        ),
+        figure("card/The run", "The run", duration(cost.seconds.0), format!("{tokens} tokens")),
+        figure("card/Cost of the run", "Cost of the run", money_short(cost.price), format!("at {per_hour} per GPU-hour")),
+    ])
+}
+
+/// Figures of the card in one sentence, as they are heard.
+pub fn spoken(figures: &[CardFigure]) -> String {
+    let said: Vec<String> = figures.iter().map(|figure| format!("{} {}", figure.label, figure.value)).collect();
+    said.join(", ")
+}
+
+/// An amount of money. Prices are in US dollars, as providers list them; whoever enters another currency reads the sign as theirs.
+pub fn money(value: f64) -> String {
+    format!("${}", amount(value))
+}
+
+/// An amount of money in three digits: `$77 k`.
+pub fn money_short(value: f64) -> String {
+    let (value, suffix) = match value {
+        value if value >= 1e12 => return money(value),
+        value if value >= 1e9 => (value / 1e9, "\u{202f}B"),
+        value if value >= 1e6 => (value / 1e6, "\u{202f}M"),
+        value if value >= 1e4 => (value / 1e3, "\u{202f}k"),
+        value => return money(value),
+    };
+    format!("${}{suffix}", grouped(value, if value < 9.995 { 2 } else { usize::from(value < 99.95) }))
+}
+
 /// A name, a value, and what there is to know about it; may be empty.
 pub type Fact = (&'static str, String, String);
 
@@ -76,7 +141,7 @@ pub fn facts(job: &Job, timing: &Timing) -> Vec<Fact> {
 
 fn of_training(job: &Job, step: &Step, cost: &Cost) -> Vec<Fact> {
     let cluster = job.cluster();
-    let per_hour = grouped(cluster.accelerator.price_per_hour, 2);
+    let per_hour = money(cluster.accelerator.price_per_hour);
     let plain = |name, value| (name, value, String::new());
     let mut facts = vec![
         plain("One step", terms(step).1),
@@ -91,7 +156,7 @@ fn of_training(job: &Job, step: &Step, cost: &Cost) -> Vec<Fact> {
     facts.extend([
         ("The run", duration(cost.seconds.0), format!("{} steps, without interruptions", whole(ceil_u64(cost.steps)))),
         plain("GPU-hours", amount(cost.gpu_hours)),
-        ("Cost, in the price's currency", amount(cost.price), format!("at {per_hour} per GPU-hour")),
+        ("Cost of the run", money(cost.price), format!("at {per_hour} per GPU-hour")),
     ]);
     facts.extend(cost.energy_kwh.zip(cluster.speed.tdp_watts).map(|(energy, watts)| {
         let (watts, idle) = (grouped(watts, 0), per_cent(IDLE_SHARE));
@@ -134,40 +199,33 @@ pub const PACKED: &str = "Packed instead";
 
 fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
-    let per_hour = grouped(job.cluster().accelerator.price_per_hour, 2);
+    let per_hour = money(job.cluster().accelerator.price_per_hour);
     let ranks = job.layout().t().saturating_mul(job.layout().p());
     let chunk = whole(run.prefill_chunk_size.min(run.context_length));
     let bound = match time.bound {
-        Bound::Memory => "reading memory takes longest",
-        Bound::Compute => "matrix products take longest",
+        Bound::Memory => "bound by memory bandwidth",
+        Bound::Compute => "bound by compute",
     };
     let at_once = sequences(run.concurrent_sequences);
     let mut facts = vec![
-        ("One piece of a prompt", short(time.prefill_chunk), format!("{chunk} tokens through all layers")),
+        ("Prefill of one chunk", short(time.prefill_chunk), format!("{chunk} tokens")),
         (
-            "Time to the first token",
+            "Time to first token (TTFT)",
             short(time.first_token),
             format!("a prompt of {} tokens that does not wait", whole(time.prompt)),
         ),
-        (
-            "One further token of every answer",
-            short(time.decode),
-            format!("{at_once} at once, each with a full context: {bound}"),
-        ),
+        ("Time per output token (TPOT)", short(time.decode), format!("{at_once} at once, each with a full context: {bound}")),
     ];
     facts.extend(messages(time));
     facts.extend([
         ("Tokens per second of one request", amount(1.0 / time.decode.0), String::new()),
         ("Tokens per second of one instance", amount(time.tokens_per_second), gpus(ranks)),
     ]);
-    facts.extend(time.turns_at.map(|turns| {
-        ("Sequences where products take over", whole(turns), "from reading weights, without cached keys and values".to_owned())
-    }));
-    facts.push((
-        "Cost of a million tokens, in the price's currency",
-        grouped(time.price_per_million, 2),
-        format!("at {per_hour} per GPU-hour"),
-    ));
+    facts.extend(
+        time.turns_at
+            .map(|turns| ("Batch size where decoding becomes compute-bound", whole(turns), "the KV cache left out".to_owned())),
+    );
+    facts.push(("Cost of a million tokens", money(time.price_per_million), format!("at {per_hour} per GPU-hour")));
     facts.extend(time.kwh_per_million.map(|energy| {
         ("Energy of a million tokens", format!("{} kWh", amount(energy)), "GPUs at full board power: an assumption".to_owned())
     }));
@@ -204,7 +262,7 @@ pub fn stated(job: &Job, estimate: &Estimate) -> Option<String> {
     let mfu = job.training()?.stated_mfu()?;
     let Compute { step_seconds, seconds, gpu_hours, cost, .. } = estimate.compute?;
     let (step, run) = (duration(step_seconds?.0), duration(seconds?.0));
-    let (hours, price) = (amount(gpu_hours?), amount(cost?));
+    let (hours, price) = (amount(gpu_hours?), money(cost?));
     Some(format!(
         "At your stated utilisation of {}: one step {step}, the run {run}, {hours} GPU-hours, cost {price}.",
         per_cent(mfu)

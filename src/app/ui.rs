@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::answers::{Look, Stairs};
+use super::curve_view::Lines;
 use super::fields::picker::Picker;
 use super::panels::dialogs::paste::Pasted;
 use super::replay::Told;
@@ -194,18 +195,21 @@ pub struct ChartsLook {
     pub at_step: bool,
     /// The curve that a phone shows.
     pub axis: Axis,
+    /// The lines over the bars by GPUs.
+    pub lines: Lines,
 }
 
 impl Default for ChartsLook {
     fn default() -> Self {
-        Self { log_axis: true, plot_size: (412, 254), bar_width: 848, at_step: false, axis: Axis::SeqLength }
+        let lines = Lines::default();
+        Self { log_axis: true, plot_size: (412, 254), bar_width: 848, at_step: false, axis: Axis::SeqLength, lines }
     }
 }
 
 impl ChartsLook {
     /// The look of both curves.
     pub const fn of_curves(&self) -> Look {
-        Look { log: self.log_axis, size: self.plot_size }
+        Look { log: self.log_axis, size: self.plot_size, lines: self.lines }
     }
 }
 
@@ -237,6 +241,26 @@ impl FromWorkers {
     }
 }
 
+/// The sections that stand beside the form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// All results.
+    #[default]
+    Results,
+    /// Stories and exercises alone.
+    Teach,
+}
+
+impl View {
+    /// The word that the style sheet knows it by.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Results => "results",
+            Self::Teach => "teach",
+        }
+    }
+}
+
 /// The state of the page at one moment, by concern. The page keeps a signal for each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ui {
@@ -244,6 +268,8 @@ pub struct Ui {
     pub drafts: Drafts,
     /// What the reader opened and closed.
     pub opened: Opened,
+    /// The sections that stand beside the form.
+    pub view: View,
     /// The open dialog.
     pub dialogs: Dialogs,
     /// Messages about the page.

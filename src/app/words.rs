@@ -176,9 +176,14 @@ pub const fn verdict_word(verdict: Verdict) -> &'static str {
 
 /// The answer's sentence after its first words.
 pub fn verdict_sentence(scenario: &Scenario, estimate: &Estimate, scale: Scale) -> String {
-    let used = scale.show(estimate.total());
-    let room = scale.show(estimate.capacity);
-    format!("{} takes {used} of {room} {} on each.", about(scenario), scale.unit)
+    let (used, room, unit) = (scale.show(estimate.total()), scale.show(estimate.capacity), scale.unit);
+    let (about, alone) = (about(scenario), scenario.get(FieldId::Gpus) == Value::Integer(1));
+    match (estimate.total() <= estimate.capacity, alone) {
+        (true, true) => format!("{about} takes {used} of {room} {unit}."),
+        (true, false) => format!("{about} takes {used} of {room} {unit} on each GPU."),
+        (false, true) => format!("{about} needs {used} {unit}; the GPU has {room} {unit}."),
+        (false, false) => format!("{about} needs {used} {unit} on each GPU; each has {room} {unit}."),
+    }
 }
 
 /// The margin: number, and what it is.

@@ -19,6 +19,10 @@ pub struct Segment {
     pub value_text: String,
     /// Its amount in the displayed unit.
     pub value: f64,
+    /// What a click on it does, and what the pointer reads on it, where the page shows it; may be empty.
+    pub action: String,
+    /// See [`Segment::action`].
+    pub tip: String,
 }
 
 /// One bar.
@@ -108,7 +112,7 @@ impl Canvas<'_> {
             let to = from + clean(segment.value) * self.scale;
             if to - from >= 1.0 {
                 let slug = slug(segment.kind_index);
-                self.rectangle(shapes, &format!("class=\"chart-area\" fill=\"url(#{}-{slug})\"", self.id), (from, to));
+                self.segment(shapes, segment, slug, (from, to));
                 self.segment_words(segment, capacity, (from, to), words);
             }
             from = to;
@@ -165,6 +169,22 @@ impl Canvas<'_> {
         if end > capacity && self.width - text_width(&row.margin_text) > left + width + 8.0 * K {
             text(words, "chart-text-over", (self.width, y), Anchor::End, &row.margin_text);
         }
+    }
+
+    /// A part of the bar, which tells its amount to the pointer and opens its explanation where the page says so.
+    fn segment(&self, out: &mut String, segment: &Segment, slug: &str, (from, to): (f64, f64)) {
+        let mut attributes = format!("class=\"chart-area\" fill=\"url(#{}-{slug})\"", self.id);
+        if segment.action.is_empty() {
+            return self.rectangle(out, &attributes, (from, to));
+        }
+        let _ = write!(attributes, " data-do=\"{}\"", svg::escape(&segment.action));
+        let _ = write!(
+            out,
+            "<rect {attributes} x=\"{from:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{BAR:.0}\"><title>{}</title></rect>",
+            self.top,
+            to - from,
+            svg::escape(&segment.tip)
+        );
     }
 
     fn rectangle(&self, out: &mut String, attributes: &str, (from, to): (f64, f64)) {

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::fmt::Write as _;
-use std::iter::once;
 
 use plotters::coord::types::RangedCoordf64;
 use plotters::element::{DynElement, IntoDynElement as _};
@@ -81,7 +80,7 @@ pub(super) struct Plan {
     pub(super) y_max: f64,
     pub(super) capacity: f64,
     pub(super) y_ticks: Vec<(f64, String)>,
-    pub(super) x_ticks: Vec<f64>,
+    pub(super) x_ticks: Vec<(f64, String)>,
     pub(super) compare: Vec<Vec<(f64, f64)>>,
     pub(super) naive: Vec<(f64, f64)>,
     pub(super) best: Vec<(f64, f64)>,
@@ -106,9 +105,9 @@ impl Plan {
         let line = |overlay: &Option<super::Overlay>, staircase| {
             overlay.as_ref().map_or_else(Vec::new, |overlay| overlay_line(overlay, view.scale, staircase, outline.domain))
         };
-        let (naive, best) = (line(&view.naive, false), line(&view.best, view.staircase));
+        let (naive, best) = (line(&view.naive, false), line(&view.best, view.bars));
         let compare: Vec<_> =
-            view.compare.iter().map(|overlay| overlay_line(overlay, view.scale, view.staircase, outline.domain)).collect();
+            view.compare.iter().map(|overlay| overlay_line(overlay, view.scale, view.bars, outline.domain)).collect();
         let compare_capacities: Vec<f64> =
             view.compare.iter().map(|overlay| clean(overlay.capacity.unwrap_or(0.0))).filter(|level| *level > 0.0).collect();
         let capacity = clean(view.capacity);
@@ -117,10 +116,12 @@ impl Plan {
         let y_ticks = y_ticks(y_max, if frame.height < 320 { 4.5 } else { 6.0 });
         let margins = margins(&y_ticks);
         let plot = plot_area(frame, margins);
-        let x_ticks = if view.staircase && view.points.len() <= 12 {
-            step_ticks(view)
+        let x_ticks = if view.bars {
+            bar_ticks(view)
         } else {
-            x_ticks(view.scale, view.ticks, outline.domain, ((plot.right - plot.left) / (64.0 * K)).max(2.0))
+            let most = ((plot.right - plot.left) / (64.0 * K)).max(2.0);
+            let ticks = x_ticks(view.scale, view.ticks, outline.domain, most);
+            ticks.into_iter().map(|x| (x, view.ticks.text(x))).collect()
         };
         let now = view.scale.unroll(view.current_x).filter(|u| (outline.domain.0..=outline.domain.1).contains(u));
         Self {
@@ -167,17 +168,23 @@ impl Plan {
     }
 }
 
-/// The places of the steps, most wanted first: the current one, then those that can run, then the
-/// rest.
-fn step_ticks(view: &CurveView) -> Vec<f64> {
-    let with = |blocked: bool| view.points.iter().filter(move |point| point.blocked == blocked).map(|point| point.x);
-    once(view.current_x).chain(with(false)).chain(with(true)).collect()
+/// Places and words under the bars, most wanted first: the current one, then those that can run, then the rest.
+fn bar_ticks(view: &CurveView) -> Vec<(f64, String)> {
+    let own = |point: &&super::Point| (point.x - view.current_x).abs() < 1e-9;
+    let with = |blocked: bool| view.points.iter().filter(move |point| point.blocked == blocked);
+    let wanted = view.points.iter().filter(own).chain(with(false)).chain(with(true));
+    wanted.map(|point| (point.x, point.tick.clone())).collect()
 }
 
-/// The top of the y axis. Capacity always stays visible between 45 % and 87 % of the height, unless
-/// the scenario that is compared with has a larger GPU.
+/// Heights of the y axis over the capacity: few, so that the axis stays as it is while somebody types.
+const HEIGHTS: [f64; 3] = [1.2, 1.6, 2.2];
+
+/// The top of the y axis: of [`HEIGHTS`] the first that holds the stack, so that capacity stays visible between 45 % and 83 % of the
+/// height; more where the scenario compared with has a larger GPU.
 fn y_max(capacity: f64, compare_capacity: f64, highest: f64) -> f64 {
-    let most = if capacity > 0.0 { (capacity * 1.15).max((highest * 1.06).min(capacity * 2.2)) } else { highest * 1.08 };
+    let [.., most] = HEIGHTS;
+    let times = HEIGHTS.into_iter().find(|times| highest * 1.02 <= capacity * times).unwrap_or(most);
+    let most = if capacity > 0.0 { capacity * times } else { highest * 1.08 };
     let most = most.max(compare_capacity * 1.08);
     if most > 0.0 { most } else { 1.0 }
 }
@@ -218,6 +225,22 @@ impl Shapes<'_> {
         }
     }
 
+    /// The bars, each from its whole stack down, and a hatch on those that a rule forbids.
+    fn bars(&mut self, plan: &Plan) {
+        for bar in &plan.outline.bars {
+            let (from, to) = bar.sides;
+            for kind in (0..KINDS).rev() {
+                let (lower, upper) = bar.top.band(kind);
+                if upper > lower {
+                    self.rectangle([(from, upper.min(plan.y_max)), (to, 0.0)], Paint::Kind(kind));
+                }
+            }
+            if bar.blocked {
+                self.rectangle([(from, bar.top.total().min(plan.y_max)), (to, 0.0)], Paint::Blocked);
+            }
+        }
+    }
+
     fn line(&mut self, line: Vec<(f64, f64)>, paint: Paint) {
         if line.len() > 1 {
             if !matches!(paint, Paint::Grid | Paint::Axis) {
@@ -249,9 +272,13 @@ fn shapes<'a>(plan: &Plan, view: &CurveView) -> Vec<Shape<'a>> {
     for (level, _) in plan.y_ticks.iter().filter(|(level, _)| *level > 0.0) {
         shapes.level(plan, *level, Paint::Grid);
     }
-    shapes.layers(plan);
-    for (from, to) in &plan.outline.blocked {
-        shapes.rectangle([(*from, plan.y_max), (*to, 0.0)], Paint::Blocked);
+    if plan.outline.bars.is_empty() {
+        shapes.layers(plan);
+        for (from, to) in &plan.outline.blocked {
+            shapes.rectangle([(*from, plan.y_max), (*to, 0.0)], Paint::Blocked);
+        }
+    } else {
+        shapes.bars(plan);
     }
     if plan.capacity > 0.0 {
         shapes.rectangle(over, Paint::OverHatch);
@@ -303,7 +330,7 @@ pub(super) fn draw(plan: &Plan, view: &CurveView, frame: Frame) -> Result<String
 /// The small upright lines under the x axis, as one path.
 fn tick_marks(plan: &Plan) -> String {
     let mut path = String::from("<path class=\"chart-tick\" d=\"");
-    for x in plan.x_ticks.iter().filter_map(|x| plan.inside(*x)) {
+    for x in plan.x_ticks.iter().filter_map(|(x, _)| plan.inside(*x)) {
         let _ = write!(path, "M{x:.0} {:.0}v16", plan.plot.bottom);
     }
     path.push_str("\"/>");

@@ -33,6 +33,17 @@ impl Corner {
     }
 }
 
+/// One bar: its two sides, the upper edge of each layer, and if a rule forbids it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bar {
+    pub(super) sides: (f64, f64),
+    pub(super) top: Corner,
+    pub(super) blocked: bool,
+}
+
+/// The share of its place that a bar leaves free on each side.
+const BESIDE_A_BAR: f64 = 0.1;
+
 /// The content of the curve, ready to draw.
 #[derive(Debug)]
 pub(super) struct Outline {
@@ -40,6 +51,8 @@ pub(super) struct Outline {
     pub(super) corners: Vec<Corner>,
     /// Stretches that a rule forbids.
     pub(super) blocked: Vec<(f64, f64)>,
+    /// The bars, if the view has some.
+    pub(super) bars: Vec<Bar>,
     /// The ends of the x axis.
     pub(super) domain: (f64, f64),
     /// The highest total.
@@ -64,7 +77,7 @@ impl Outline {
             });
             rows.push((Corner { u, tops }, point.blocked));
         }
-        let edges = edges(&rows.iter().map(|(corner, _)| corner.u).collect::<Vec<_>>(), view.staircase);
+        let edges = edges(&rows.iter().map(|(corner, _)| corner.u).collect::<Vec<_>>(), view.bars);
         let mut used = [false; KINDS];
         for (kind, used) in used.iter_mut().enumerate() {
             *used = rows.iter().any(|(corner, _)| {
@@ -75,14 +88,19 @@ impl Outline {
         let domain = domain(&edges);
         let top = rows.iter().map(|(corner, _)| corner.total()).fold(0.0, f64::max);
         let blocked = blocked(&rows, &edges);
-        let corners = if view.staircase {
+        let mut bars = Vec::new();
+        let corners = if view.bars {
+            bars.extend(edges.iter().zip(edges.iter().skip(1)).zip(&rows).map(|((from, to), (top, blocked))| {
+                let free = (to - from) * BESIDE_A_BAR;
+                Bar { sides: (from + free, to - free), top: *top, blocked: *blocked }
+            }));
             let starts = edges.iter().zip(&rows).map(|(edge, (corner, _))| Corner { u: *edge, ..*corner });
             let ends = edges.iter().skip(1).zip(&rows).map(|(edge, (corner, _))| Corner { u: *edge, ..*corner });
             starts.zip(ends).flat_map(|(start, end)| [start, end]).collect()
         } else {
             rows.into_iter().map(|(corner, _)| corner).collect()
         };
-        Self { corners, blocked, domain, top, used }
+        Self { corners, blocked, bars, domain, top, used }
     }
 
     /// Corners at [`COLUMNS`] + 1 even places of the x axis.
@@ -127,8 +145,8 @@ pub(super) fn value_at(line: &[(f64, f64)], u: f64) -> Option<f64> {
 
 /// The borders between points: for slopes the points' own places, as many as there are points; for
 /// steps half-way between neighbours, one more.
-fn edges(us: &[f64], staircase: bool) -> Vec<f64> {
-    let (Some(first), Some(last), true) = (us.first(), us.last(), staircase) else { return us.to_vec() };
+fn edges(us: &[f64], bars: bool) -> Vec<f64> {
+    let (Some(first), Some(last), true) = (us.first(), us.last(), bars) else { return us.to_vec() };
     let gap = |a: Option<&f64>, b: Option<&f64>| a.zip(b).map_or(1.0, |(a, b)| (b - a) / 2.0);
     let mut edges = vec![first - gap(us.first(), us.get(1))];
     edges.extend(us.iter().zip(us.iter().skip(1)).map(|(a, b)| f64::midpoint(*a, *b)));
@@ -164,15 +182,15 @@ fn blocked(rows: &[(Corner, bool)], edges: &[f64]) -> Vec<(f64, f64)> {
     runs
 }
 
-/// An overlay's line on the unrolled axis, in steps if `staircase`, cut to the chart's domain.
-pub(super) fn overlay_line(overlay: &Overlay, scale: XScale, staircase: bool, (low, high): (f64, f64)) -> Vec<(f64, f64)> {
+/// An overlay's line on the unrolled axis, in steps if `bars`, cut to the chart's domain.
+pub(super) fn overlay_line(overlay: &Overlay, scale: XScale, bars: bool, (low, high): (f64, f64)) -> Vec<(f64, f64)> {
     let mut line: Vec<(f64, f64)> = Vec::with_capacity(overlay.line.len());
     for (x, value) in &overlay.line {
         if let Some(u) = scale.unroll(*x).filter(|u| line.last().is_none_or(|(last, _)| last < u)) {
             line.push((u, clean(*value)));
         }
     }
-    if staircase {
+    if bars {
         let edges = edges(&line.iter().map(|(u, _)| *u).collect::<Vec<_>>(), true);
         let from = edges.iter().zip(&line).map(|(edge, (_, value))| (*edge, *value));
         let to = edges.iter().skip(1).zip(&line).map(|(edge, (_, value))| (*edge, *value));

@@ -271,12 +271,12 @@ fn axes(plan: &Plan, view: &CurveView, out: &mut String) {
     }
     let y = plot.bottom + 6.0 * K + FONT;
     let mut taken: Vec<(f64, f64)> = Vec::new();
-    for x in &plan.x_ticks {
-        let (Some(at), words) = (plan.inside(*x), view.ticks.text(*x)) else { continue };
-        let half = text_width(&words) / 2.0;
+    for (x, words) in &plan.x_ticks {
+        let Some(at) = plan.inside(*x) else { continue };
+        let half = text_width(words) / 2.0;
         let (from, to) = (at - half - 3.0 * K, at + half + 3.0 * K);
         if taken.iter().all(|(left, right)| to < *left || from > *right) {
-            text(out, "chart-text-tick", (at.min(plot.width - half), y), Anchor::Middle, &words);
+            text(out, "chart-text-tick", (at.min(plot.width - half), y), Anchor::Middle, words);
             taken.push((from, to));
         }
     }
@@ -309,9 +309,12 @@ pub(super) fn all(plan: &Plan, view: &CurveView) -> String {
     if let Some(naive) = &view.naive {
         labels.line("chart-text-halo", &naive.name, &plan.naive);
     }
-    labels.layers(view);
     labels.continues(view);
     labels.markers(view);
-    labels.blocked();
+    // Bars are too narrow for names: the legend over the curves has their colours, the one below them the hatch.
+    if !view.bars {
+        labels.layers(view);
+        labels.blocked();
+    }
     labels.out
 }

@@ -32,7 +32,7 @@ pub use front::{FrontPoint, FrontView, front, front_mark};
 pub use scale::{TickStyle, XScale};
 pub use schedule::{PassKind, PassSpan, ScheduleView, schedule};
 pub use step::{PhaseSpan, StepView, step};
-pub use theme::{KIND_SLUGS, swatch};
+pub use theme::{KIND_SLUGS, hatch, swatch};
 pub use tone::{Note, SAMPLE_RATE, SECONDS, tone};
 pub use view::{CurveView, Frame, Marker, Overlay, Point, Series};
 

@@ -23,6 +23,7 @@ fn sequence_view(points: u32, scale: XScale) -> CurveView {
             Point {
                 x,
                 x_text: format!("{x}"),
+                tick: String::new(),
                 total: stack.iter().sum(),
                 stack,
                 blocked: x > 30_000.0 && scale == XScale::Linear,
@@ -46,26 +47,30 @@ fn sequence_view(points: u32, scale: XScale) -> CurveView {
         best: None,
         scale,
         ticks: TickStyle::Tokens,
-        staircase: false,
+        bars: false,
         markers: vec![Marker { x: 15_500.0, text: "longest that fits: 15k".into() }],
     }
 }
 
 /// A training run over GPU counts, in steps, with forbidden counts and the plain division.
 fn count_view() -> CurveView {
-    let counts = [1.0, 2.0, 4.0, 8.0, 12.0, 15.0, 16.0, 24.0, 32.0, 64.0];
+    let counts: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 12.0, 15.0, 16.0, 24.0, 32.0, 64.0];
     let points = counts
-        .map(|x: f64| {
+        .into_iter()
+        .zip(0_u32..)
+        .map(|(x, place)| {
             let stack = [15.0, 15.0 / x, 90.0 / x, 22.0, 0.0, 4.0, 1.5];
-            Point { x, x_text: format!("{x} GPUs"), total: stack.iter().sum(), stack, blocked: x.log2().fract() > 0.0 }
+            let words = format!("{x} GPUs");
+            let (total, blocked) = (stack.iter().sum(), x.log2().fract() > 0.0);
+            Point { x: f64::from(place), x_text: words, tick: format!("{x}"), total, stack, blocked }
         })
-        .to_vec();
-    let line = |extra: f64| counts.map(|x| (x, 20.0 + extra + 120.0 / x)).to_vec();
+        .collect();
+    let line = |extra: f64| counts.iter().zip(0_u32..).map(|(x, place)| (f64::from(place), 20.0 + extra + 120.0 / x)).collect();
     CurveView {
         id: "gpus",
         x_label: "GPUs".into(),
         points,
-        current_x: 16.0,
+        current_x: 6.0,
         current_text: "49.1 GiB on 16".into(),
         compare: ["B", "C", "D"]
             .into_iter()
@@ -74,9 +79,9 @@ fn count_view() -> CurveView {
             .collect(),
         naive: Some(Overlay { name: "plain division".into(), line: line(15.0), capacity: None }),
         best: Some(Overlay { name: "best layout".into(), line: line(-10.0), capacity: None }),
-        scale: XScale::Log2,
+        scale: XScale::Linear,
         ticks: TickStyle::Plain,
-        staircase: true,
+        bars: true,
         markers: Vec::new(),
         ..sequence_view(1, XScale::Linear)
     }
@@ -92,6 +97,8 @@ fn bar_view(capacity: f64) -> BarView {
                 name: name(i),
                 value_text: format!("{:.1} GiB", values[i] * factor),
                 value: values[i] * factor,
+                action: if factor > 1.5 { format!("open:{i}\"<") } else { String::new() },
+                tip: format!("{i} & more"),
             })
             .collect()
     };
@@ -116,7 +123,7 @@ fn check(svg: &str) -> Vec<String> {
             assert_eq!(open.pop(), Some(name), "{svg}");
         } else if !tag.ends_with('/') {
             open.push(name);
-            if name == "text" {
+            if name == "text" || name == "title" {
                 texts.push(text.to_string());
                 continue;
             }
@@ -155,15 +162,40 @@ fn a_sequence_curve_names_its_layers_capacity_and_current_point() {
 }
 
 #[test]
-fn a_count_curve_has_steps_overlays_and_forbidden_stretches() {
+fn a_count_curve_has_equal_bars_overlays_and_hatched_counts() {
     let drawn = curve(&count_view(), Frame::WIDE);
     let texts = check(&drawn.svg);
     for wanted in ["B", "C", "D", "plain division", "16", "64"] {
         assert!(texts.iter().any(|text| text == wanted), "{wanted} missing in {texts:?}");
     }
-    assert_eq!(drawn.svg.matches("class=\"chart-blocked\"").count(), 2, "12 and 15 are one stretch, 24 another");
-    // 8 and 16 are an octave apart; the step of 8 ends half-way to 12.
-    assert!((drawn.px_to_x(drawn.x_to_px(16.0)) - 16.0).abs() < 1e-6);
+    assert_eq!(drawn.svg.matches("class=\"chart-blocked\"").count(), 3, "12, 15 and 24 are hatched");
+    assert!(!texts.iter().any(|text| text == "cannot run" || text == "Weights"), "{texts:?}");
+    let widths: std::collections::BTreeSet<u64> = rectangles(&drawn.svg).into_iter().collect();
+    assert!(widths.len() <= 2 && widths.iter().max() <= widths.iter().min().map(|least| least + 1).as_ref(), "{widths:?}");
+    assert_eq!(drawn.svg.matches("class=\"chart-area\"").count(), 60, "six kinds in each of ten bars");
+    assert!((drawn.px_to_x(drawn.x_to_px(6.0)) - 6.0).abs() < 1e-6);
+}
+
+/// The width of each area that is a rectangle.
+fn rectangles(svg: &str) -> Vec<u64> {
+    let width = |tag: &str| tag.split(" width=\"").nth(1)?.split('"').next()?.parse().ok();
+    svg.split("<rect ").filter(|tag| tag.starts_with("class=\"chart-area\"")).filter_map(width).collect()
+}
+
+#[test]
+fn the_y_axis_keeps_its_height_while_the_stack_changes_little() {
+    let height = |total: f64| {
+        let mut view = count_view();
+        view.compare.clear();
+        for point in &mut view.points {
+            point.stack = [total, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        }
+        curve(&view, Frame::WIDE).y_to_px(80.0)
+    };
+    for (from, to) in [(10.0, 90.0), (100.0, 120.0), (140.0, 1000.0)] {
+        assert!((height(from) - height(to)).abs() < 1e-9, "{from} to {to}");
+    }
+    assert!(height(90.0) < height(100.0) && height(120.0) < height(140.0));
 }
 
 #[test]
@@ -207,7 +239,7 @@ fn the_capacity_line_stays_visible_and_a_cut_stack_says_so() {
 fn odd_views_still_draw() {
     let full = sequence_view(3, XScale::Log2);
     let empty = CurveView { points: Vec::new(), series: Vec::new(), markers: Vec::new(), ..full.clone() };
-    let single = CurveView { points: full.points[..1].to_vec(), staircase: true, ..full.clone() };
+    let single = CurveView { points: full.points[..1].to_vec(), bars: true, ..full.clone() };
     let mut huge = full.clone();
     for point in &mut huge.points {
         point.stack = [1e18, f64::INFINITY, f64::NAN, -4.0, f64::MAX, 1e18, 0.0];
@@ -220,8 +252,8 @@ fn odd_views_still_draw() {
     };
     for view in [&empty, &single, &huge, &flat, &compared] {
         for frame in [Frame::WIDE, Frame::NARROW, Frame::new(0, 0), Frame::new(u16::MAX, u16::MAX)] {
-            for staircase in [false, true] {
-                let drawn = curve(&CurveView { staircase, ..view.clone() }, frame);
+            for bars in [false, true] {
+                let drawn = curve(&CurveView { bars, ..view.clone() }, frame);
                 check(&drawn.svg);
                 assert!(drawn.px_to_x(drawn.plot.left).is_finite());
             }
@@ -250,6 +282,8 @@ fn bars_are_proportional_labelled_and_mark_what_does_not_fit() {
     }
     assert_eq!(drawn.matches("class=\"chart-over\"").count(), 1);
     assert_eq!(drawn.matches("class=\"chart-free\"").count(), 1);
+    assert_eq!(drawn.matches(" data-do=\"open:").count(), 6, "the parts of one of the bars do something");
+    assert!(texts.iter().any(|text| text == "0 &amp; more"), "{texts:?}");
     for capacity in [0.0, 1e-12, 1e18, f64::NAN] {
         check(&bar(&bar_view(capacity), 0));
     }
@@ -290,14 +324,14 @@ prop_compose! {
     fn any_view()(
         rows in prop::collection::vec((any_number(), prop::array::uniform7(any_number()), any::<bool>()), 0..30),
         sorted in any::<bool>(), capacity in any_number(), current_x in any_number(), marker in any_number(),
-        log in any::<bool>(), plain in any::<bool>(), staircase in any::<bool>(), line in prop::collection::vec((any_number(), any_number()), 0..10),
+        log in any::<bool>(), plain in any::<bool>(), bars in any::<bool>(), line in prop::collection::vec((any_number(), any_number()), 0..10),
         other_capacity in any_number(),
     ) -> CurveView {
         let mut points: Vec<Point> = rows.into_iter()
-            .map(|(x, stack, blocked)| Point { x, x_text: String::new(), stack, total: stack.iter().sum(), blocked }).collect();
+            .map(|(x, stack, blocked)| Point { x, x_text: String::new(), tick: x.to_string(), stack, total: stack.iter().sum(), blocked }).collect();
         if sorted { points.sort_by(|a, b| a.x.total_cmp(&b.x)); }
         CurveView {
-            points, capacity, current_x, staircase,
+            points, capacity, current_x, bars,
             scale: if log { XScale::Log2 } else { XScale::Linear },
             ticks: if plain { TickStyle::Plain } else { TickStyle::Tokens },
             compare: vec![Overlay { name: "B".into(), line: line.clone(), capacity: Some(other_capacity) }; 3],

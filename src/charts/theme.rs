@@ -172,6 +172,17 @@ pub fn swatch(id: &str, kind_index: usize) -> String {
     )
 }
 
+/// The small square of what a rule forbids, hatched as its bar is. `id` must be unique on the page and a plain word.
+pub fn hatch(id: &str) -> String {
+    let id = super::svg::safe_id(id);
+    format!(
+        "<svg class=\"chart chart-swatch\" viewBox=\"0 0 14 14\" width=\"14\" height=\"14\" aria-hidden=\"true\" focusable=\"false\">\
+         <defs><pattern id=\"{id}-blocked\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
+         <path class=\"chart-blocked-marks chart-blocked-key\" d=\"M-1 2L4 7M2-1L7 4\"/></pattern></defs>\
+         <rect class=\"chart-blocked-swatch\" x=\".5\" y=\".5\" width=\"13\" height=\"13\" rx=\"2\" fill=\"url(#{id}-blocked)\"/></svg>"
+    )
+}
+
 #[cfg(test)]
 #[allow(clippy::expect_used, clippy::panic)] // a test fails by panicking
 mod tests {

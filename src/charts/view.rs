@@ -38,6 +38,8 @@ pub struct Point {
     pub x: f64,
     /// The value as words, for the page's readout and table; not drawn.
     pub x_text: String,
+    /// The words under its bar; not drawn for slopes.
+    pub tick: String,
     /// Memory of each kind, in the displayed unit.
     pub stack: [f64; KINDS],
     /// Their sum, in the displayed unit.
@@ -103,8 +105,8 @@ pub struct CurveView {
     pub scale: XScale,
     /// The way in which x values are written.
     pub ticks: TickStyle,
-    /// Draws steps that last half-way to the neighbours instead of slopes, for counts.
-    pub staircase: bool,
+    /// Draw a bar for each point instead of slopes: for counts. Then x is a bar's place in its row, so that all are of one width.
+    pub bars: bool,
     /// Remarkable places on the x axis.
     pub markers: Vec<Marker>,
 }

@@ -9,7 +9,7 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     label: "llama.cpp",
     help: "The cache of the whole context is taken at the start, in blocks of 256 tokens.",
     place: 3,
-    by_its_rule: "on one GPU, as llama.cpp takes it",
+    by_its_rule: "as llama.cpp takes it",
     cache: CacheMemory::AsAskedFor,
     keeps_own_reserve: true,
     share: None,

@@ -4,10 +4,10 @@ use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Steps};
 
 pub(super) const ENGINE: EngineSpec = EngineSpec {
     key: "none",
-    label: "No rule",
+    label: "No engine",
     help: "The cache takes what the sequences need.",
     place: 0,
-    by_its_rule: "on one GPU, with no rule of a server",
+    by_its_rule: "by no engine's rule",
     cache: CacheMemory::AllThatIsLeft,
     keeps_own_reserve: false,
     share: None,

@@ -9,7 +9,7 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     label: "SGLang",
     help: "Weights and cache take up to mem_fraction_static.",
     place: 2,
-    by_its_rule: "on one GPU, as SGLang takes it",
+    by_its_rule: "as SGLang takes it",
     cache: CacheMemory::AllThatIsLeft,
     keeps_own_reserve: true,
     share: Some(Share {

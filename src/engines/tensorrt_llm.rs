@@ -9,7 +9,7 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     label: "TensorRT-LLM",
     help: "The cache takes free_gpu_memory_fraction of what is left free, in blocks of 32 tokens.",
     place: 4,
-    by_its_rule: "on one GPU, as TensorRT-LLM takes it",
+    by_its_rule: "as TensorRT-LLM takes it",
     cache: CacheMemory::AllThatIsLeft,
     keeps_own_reserve: true,
     share: Some(Share {

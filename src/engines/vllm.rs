@@ -9,7 +9,7 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     label: "vLLM",
     help: "The cache takes everything up to gpu_memory_utilization, in blocks of 16 tokens.",
     place: 1,
-    by_its_rule: "on one GPU, as vLLM takes it",
+    by_its_rule: "as vLLM takes it",
     cache: CacheMemory::AllThatIsLeft,
     keeps_own_reserve: true,
     share: Some(Share {

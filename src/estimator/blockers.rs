@@ -46,7 +46,7 @@ use crate::units::whole;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Blocker {
     /// More ranks than sequences.
-    #[error("a global batch of {} has work for at most as many data-parallel ranks, not {}", whole(*.batch), whole(*.ranks))]
+    #[error("a global batch of {} leaves some of {} data-parallel ranks without a sequence", whole(*.batch), whole(*.ranks))]
     TooManyRanks {
         /// Sequences in the global batch.
         batch: u64,
@@ -54,7 +54,7 @@ pub enum Blocker {
         ranks: u64,
     },
     /// The batch cannot be dealt out evenly.
-    #[error("{} sequences do not split evenly over {} data-parallel ranks", whole(*.batch), whole(*.ranks))]
+    #[error("a global batch of {} cannot be divided by {} data-parallel ranks", whole(*.batch), whole(*.ranks))]
     UnevenBatch {
         /// Sequences in the global batch.
         batch: u64,

@@ -42,7 +42,7 @@ pub(super) fn arithmetic(scene: &Scene, unit: MemoryUnit) -> Explanation {
             unit.show(capacity)
         );
         return with_source(
-            plain("Arithmetic minimum", sentence, Expr::sum(own), Measure::Bytes),
+            plain("GPUs by memory alone", sentence, Expr::sum(own), Measure::Bytes),
             sources::ARITHMETIC,
             Certainty::Exact,
         );
@@ -57,8 +57,8 @@ pub(super) fn arithmetic(scene: &Scene, unit: MemoryUnit) -> Explanation {
     let divided = if shared.0 == 0 { Expr::whole(1) } else { divided };
     let times = Expr::meant(model_parallel, "tensor-parallel ranks times pipeline stages");
     let expr = if model_parallel == 1 { divided } else { Expr::product([times, divided]) };
-    let expr = if expr.comes_to(count) { expr } else { Expr::part("Arithmetic minimum", Value::Whole(count), None) };
-    let mut found = plain("Arithmetic minimum", sentence.to_owned(), expr, GPUS);
+    let expr = if expr.comes_to(count) { expr } else { Expr::part("GPUs by memory alone", Value::Whole(count), None) };
+    let mut found = plain("GPUs by memory alone", sentence.to_owned(), expr, GPUS);
     found.notes =
         vec!["Shared is what becomes smaller with more GPUs; reserves are in the amounts they are a share of.".to_owned()];
     with_source(found, sources::ARITHMETIC, Certainty::Exact)
@@ -182,7 +182,7 @@ fn cached(scene: &Scene) -> Found {
 fn of_room(scene: &Scene, name: &str) -> Found {
     let room = scene.estimate.cache_room.as_ref()?;
     let (sentence, expr, measure) = match name {
-        "Room for keys and values" => {
+        "Memory left for the KV cache, per GPU" => {
             let sentence = "What is left of the memory beside everything else that the server holds or keeps free.";
             (sentence, Expr::memory("room", Some(MemoryKind::KvCache), room.bytes.0, None), Measure::Bytes)
         }

@@ -33,17 +33,17 @@ impl Growth {
             .map(|(exponent, _)| exponent)
     }
 
-    /// Returns the growth as a clause: `×4 when seq_length doubles`.
+    /// Returns the growth as a clause: `twice the seq_length: ×4`.
     pub fn words(&self) -> String {
         let input = self.input;
         match (self.exponent(), self.factor) {
-            (_, None) => format!("not there at the peak when {input} doubles"),
-            (Some(0), _) => format!("unchanged by {input}"),
-            (Some(1), _) => format!("doubles with {input}"),
-            (Some(-1), _) => format!("halves when {input} doubles"),
-            (Some(exponent), _) => format!("×{} when {input} doubles", 1_u64 << exponent.unsigned_abs()),
-            (None, Some(factor)) if (factor - 1.0).abs() < HARDLY => format!("hardly changed by {input}"),
-            (None, Some(factor)) => format!("×{} when {input} doubles", crate::units::grouped(factor, 2)),
+            (_, None) => format!("twice the {input}: not there at the peak"),
+            (Some(0), _) => format!("no effect: {input}"),
+            (Some(1), _) => format!("twice the {input}: ×2"),
+            (Some(-1), _) => format!("twice the {input}: half"),
+            (Some(exponent), _) => format!("twice the {input}: ×{}", 1_u64 << exponent.unsigned_abs()),
+            (None, Some(factor)) if (factor - 1.0).abs() < HARDLY => format!("{input}: hardly any effect"),
+            (None, Some(factor)) => format!("twice the {input}: ×{}", crate::units::grouped(factor, 2)),
         }
     }
 }
@@ -55,7 +55,7 @@ pub fn sentence(growth: &[Growth]) -> String {
     let mut clauses: Vec<String> = moves.into_iter().map(Growth::words).collect();
     if !same.is_empty() {
         let inputs: Vec<&str> = same.iter().map(|one| one.input).collect();
-        clauses.push(format!("unchanged by {}", inputs.join(", ")));
+        clauses.push(format!("no effect: {}", inputs.join(", ")));
     }
     let mut text = clauses.join("; ");
     if let Some(first) = text.get(..1).map(str::to_uppercase) {
@@ -117,21 +117,21 @@ mod tests {
     #[test]
     fn factors_read_as_powers_where_they_are() {
         let words = |factor| Growth { input: "seq_length", factor }.words();
-        assert_eq!(words(Some(4.0)), "×4 when seq_length doubles");
-        assert_eq!(words(Some(2.0004)), "doubles with seq_length");
-        assert_eq!(words(Some(0.5)), "halves when seq_length doubles");
-        assert_eq!(words(Some(1.53)), "×1.53 when seq_length doubles");
-        assert_eq!(words(Some(1.0)), "unchanged by seq_length");
-        assert_eq!(words(Some(1.004)), "hardly changed by seq_length");
-        assert_eq!(words(None), "not there at the peak when seq_length doubles");
+        assert_eq!(words(Some(4.0)), "twice the seq_length: ×4");
+        assert_eq!(words(Some(2.0004)), "twice the seq_length: ×2");
+        assert_eq!(words(Some(0.5)), "twice the seq_length: half");
+        assert_eq!(words(Some(1.53)), "twice the seq_length: ×1.53");
+        assert_eq!(words(Some(1.0)), "no effect: seq_length");
+        assert_eq!(words(Some(1.004)), "seq_length: hardly any effect");
+        assert_eq!(words(None), "twice the seq_length: not there at the peak");
     }
 
     #[test]
     fn what_moves_it_comes_first() {
         let of = |input, factor| Growth { input, factor: Some(factor) };
         let text = sentence(&[of("vocab_size", 1.0), of("seq_length", 4.0), of("hidden_size", 1.0)]);
-        assert_eq!(text, "×4 when seq_length doubles; unchanged by vocab_size, hidden_size.");
-        assert_eq!(sentence(&[of("seq_length", 2.0)]), "Doubles with seq_length.");
+        assert_eq!(text, "Twice the seq_length: ×4; no effect: vocab_size, hidden_size.");
+        assert_eq!(sentence(&[of("seq_length", 2.0)]), "Twice the seq_length: ×2.");
         assert_eq!(sentence(&[]), "");
     }
 }

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `total`, `peak`, `margin` | all memory at the peak; the moments compared; what is left or missing |
 //! | `ledger/KIND`, `ledger/KIND/LABEL`, `ledger/KIND/LABEL/N` | a kind, a line, its tensor number N |
+//! | `bar/KIND`, `card/NAME` | the same kind beside its part of the bar, the same figure on the answer's card |
 //! | `gpus/arithmetic`, `gpus/runnable` | the two counts; where users are stated, of what carries them |
 //! | `load/first-token`, `load/per-user`, `load/in-all`, `load/price` | serving at its load |
 //! | `time/NAME` | a term of a step, or a figure of time, cost or model by its printed name |
@@ -148,8 +149,9 @@ impl<'a> Path<'a> {
             Some(("gpus", "arithmetic")) => Self::Arithmetic,
             Some(("gpus", "runnable")) => Self::Runnable,
             Some(("load", name)) => Self::Load(name),
-            Some(("time", name)) => Self::Figure(name),
-            Some(("ledger", rest)) => return Self::of_ledger(rest),
+            Some(("time" | "card", name)) => Self::Figure(name),
+            // The bar's parts are the ledger's kinds, and the card's figures those of time.
+            Some(("ledger" | "bar", rest)) => return Self::of_ledger(rest),
             _ => return None,
         })
     }

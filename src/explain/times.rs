@@ -176,7 +176,7 @@ fn of_run(scene: &Scene, run: &TrainingRun, (step, cost): (&Step, &Cost), name: 
             let hours = all.over(Expr::meant(3600, "seconds of an hour"));
             ("The run's time on every GPU.", hours, Measure::Number("hours"), Certainty::Modelled)
         }
-        "Cost, in the price's currency" => {
+        "Cost of the run" => {
             let expr = Expr::product([real("GPU-hours", cost.gpu_hours), price(job)]);
             ("GPU-hours at the price that is set.", expr, NONE, Certainty::Assumed)
         }
@@ -219,18 +219,18 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
     let decode = || real("one further token", time.decode.0);
     let per_second = Measure::Number("tokens/s");
     let (sentence, (expr, measure), source) = match name {
-        "One piece of a prompt" => (
+        "Prefill of one chunk" => (
             "Kernel by kernel: products or reading weights, whichever takes longer, attention, and what only streams; then messages and what \
              the server's processor does.",
             itself("one piece", time.prefill_chunk.0),
             sources::SERVING_KERNELS,
         ),
-        "Time to the first token" => (
+        "Time to first token (TTFT)" => (
             "The pieces of a prompt one after the other, with attention over what was read before.",
             itself("the prompt", time.first_token.0),
             sources::SERVING_KERNELS,
         ),
-        "One further token of every answer" => (
+        "Time per output token (TPOT)" => (
             "Kernel by kernel: reading weights or multiplying with them, whichever takes longer, every cached key and value, and what only \
              streams; then messages and what the server's processor does.",
             itself("one further token", time.decode.0),
@@ -243,7 +243,7 @@ pub(super) fn of_serving(scene: &Scene, time: &ServingTime, name: &str) -> Found
             let rate = Inputs { job }.b().over(decode());
             ("One token for every sequence in the time of a step.", (rate, per_second), sources::ARITHMETIC)
         }
-        "Sequences where products take over" => {
+        "Batch size where decoding becomes compute-bound" => {
             let turns = Expr::part("sequences", Value::Whole(time.turns_at?), None);
             let sentence = "From so many on, multiplying with the weights takes longer than reading them.";
             (sentence, (turns, NONE), sources::ROOFLINE)
@@ -284,7 +284,7 @@ fn of_a_million(job: &Job, time: &ServingTime, name: &str) -> Found {
     let an_hour = Expr::product([real("tokens per second", time.tokens_per_second), Expr::meant(3600, "seconds of an hour")]);
     let hours = tokens.over(an_hour);
     let (sentence, expr, measure) = match name {
-        "Cost of a million tokens, in the price's currency" => {
+        "Cost of a million tokens" => {
             ("GPU-hours for a million tokens at the price that is set.", Expr::product([hours, price(job)]), NONE)
         }
         "Energy of a million tokens" => {

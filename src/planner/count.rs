@@ -433,7 +433,8 @@ fn reason(
         gpus => format!("{} GPUs take {used} of {memory} {unit} each.", whole(gpus)),
     };
     let mut because = |gpus: u64, what: &str| {
-        text = format!("{text} With {}: {what}.", whole(gpus));
+        let fails = if gpus == 1 { "1 GPU fails".to_owned() } else { format!("{} GPUs fail", whole(gpus)) };
+        text = format!("{text} {fails}: {what}.");
     };
     let division = arithmetic.filter(|division| *division < runnable.gpus);
     if let Some((division, what)) = division.and_then(|division| Some((division, against_division(job, division, unit)?))) {

@@ -68,6 +68,8 @@ pub struct NamedStair {
 const SHORTEST: u64 = 512;
 /// Longest length drawn, tokens.
 const LONGEST: u64 = 1 << 27;
+/// Longest length drawn of a scenario that is shorter itself, tokens: no model of the list was made for longer sequences.
+const FURTHEST: u64 = 1 << 20;
 
 fn point_with(job: &Job, x: u64, by_kind: [Bytes; 7]) -> CurvePoint {
     let blocked = blockers(job).first().map(ToString::to_string);
@@ -77,8 +79,9 @@ fn point_with(job: &Job, x: u64, by_kind: [Bytes; 7]) -> CurvePoint {
 /// Returns memory by kind against the length of sequences, bytes on the most loaded accelerator at
 /// each number of tokens.
 ///
-/// The curve goes from 512 tokens to twice the current length, or to half as much again as fits, up
-/// to 16 times the current length, whichever is further, and at least to 4,096 tokens. It has about
+/// The curve goes from 512 tokens, or from 1 where the current length is shorter, to a power of two:
+/// beyond twice the current length, beyond half as much again as fits (up to 1,048,576 tokens), and
+/// at least to 4,096 tokens. So its ends stay while somebody types a length. It has about
 /// `points` values, evenly spaced or (with `logarithmic`) by equal ratios; the current length is
 /// always among them. `longest_fit` is [`Inverse::longest_seq`](super::Inverse) of the same job.
 ///
@@ -95,11 +98,24 @@ fn point_with(job: &Job, x: u64, by_kind: [Bytes; 7]) -> CurvePoint {
 /// # Ok::<(), usize>(())
 /// ```
 pub fn curve_seq(lengths: &Lengths, longest_fit: Option<u64>, points: usize, logarithmic: bool) -> Curve {
+    curve_seq_after(None, lengths, longest_fit, (points, logarithmic))
+}
+
+/// Memory against length after another curve that ended at a length: its end stays while it holds what there is to show, so that the axis does
+/// not jump under somebody who types or drags.
+pub fn curve_seq_after(
+    before: Option<u64>,
+    lengths: &Lengths,
+    longest_fit: Option<u64>,
+    (points, logarithmic): (usize, bool),
+) -> Curve {
     let job = lengths.job();
     let current = job.seq_length();
-    let further = longest_fit.unwrap_or(0).saturating_add(longest_fit.unwrap_or(0) / 2);
-    let last = current.saturating_mul(2).max(further.min(current.saturating_mul(16))).clamp(SHORTEST * 8, LONGEST);
-    let first = SHORTEST.min(current);
+    let fits = longest_fit.unwrap_or(0);
+    let further = fits.saturating_add(fits / 2).min(FURTHEST);
+    let fresh = current.saturating_mul(2).max(further).clamp(SHORTEST * 8, LONGEST).next_power_of_two();
+    let last = kept(before, fresh, current.max(further));
+    let first = if current < SHORTEST { 1 } else { SHORTEST };
     let mut drawn: Vec<u64> = spaced(first, last, points, logarithmic);
     insert(&mut drawn, current.min(LONGEST));
     let point = |tokens: u64| point_with(&job.with_seq_length(tokens), tokens, lengths.memory(tokens));
@@ -115,6 +131,11 @@ pub fn curve_seq(lengths: &Lengths, longest_fit: Option<u64>, points: usize, log
         naive: Vec::new(),
         best: Vec::new(),
     }
+}
+
+/// The end of an axis: the one before, if it holds what must be shown and is at most eight times as far as a fresh one.
+fn kept(before: Option<u64>, fresh: u64, shown: u64) -> u64 {
+    before.filter(|before| *before >= shown && *before <= fresh.saturating_mul(8)).unwrap_or(fresh)
 }
 
 /// `count` whole numbers from `first` to `last`, without repeats.
@@ -161,12 +182,18 @@ fn insert(values: &mut Vec<u64>, value: u64) {
 /// # Ok::<(), usize>(())
 /// ```
 pub fn curve_gpus(job: &Job) -> Curve {
+    curve_gpus_after(None, job)
+}
+
+/// Memory against accelerators after another curve that ended at a number of them; see [`curve_seq_after`].
+pub fn curve_gpus_after(before: Option<u64>, job: &Job) -> Curve {
     let layout = *job.layout();
     let training = job.training().is_some();
     let (varied, fixed) = if training { (layout.d(), layout.t()) } else { (layout.t(), 1) };
     let fixed = fixed.saturating_mul(layout.p()).max(1);
     let replicas = if training { 1 } else { layout.d() };
-    let last = varied.saturating_mul(4).max(32 / fixed.min(32)).max(4);
+    let fresh = varied.saturating_mul(4).max(32 / fixed.min(32)).max(4).next_power_of_two();
+    let last = kept(before.map(|before| before / fixed), fresh, varied.max(4));
     let whole = whole_job(job);
     let jobs: Vec<Job> = counts(last, varied)
         .into_iter()
@@ -186,15 +213,10 @@ fn with_tensor_degree(job: &Job, degree: NonZeroU64) -> Job {
     job.with_layout(ParallelLayout { tensor_model_parallel_size: degree, data_parallel_size, ..*job.layout() })
 }
 
-/// Rank counts to draw: all of them while they are few, then eight to each doubling, always with
-/// the current one.
+/// Rank counts to draw: doublings up to `last`, with the current one among them.
 fn counts(last: u64, current: u64) -> Vec<u64> {
-    let mut counts = vec![1];
-    let mut count = 1_u64;
-    while count < last {
-        count = count.saturating_add((count / 8).next_power_of_two().max(1)).min(last);
-        counts.push(count);
-    }
+    let doubled = |count: &u64| count.checked_mul(2).filter(|next| *next <= last);
+    let mut counts: Vec<u64> = std::iter::successors(Some(1), doubled).collect();
     insert(&mut counts, current.max(1));
     counts
 }

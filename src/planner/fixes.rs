@@ -55,8 +55,19 @@ pub enum Change {
     Quantization(WeightFormat),
     /// Another cache format for serving.
     KvCacheDType(CacheFormat),
-    /// Another context length for serving.
+    /// Another length of sequences, or of the context when serving.
     ContextLength(u64),
+    /// Another micro-batch, with a global batch that it divides.
+    Batches {
+        /// Micro-batch.
+        micro: u64,
+        /// Global batch.
+        global: u64,
+    },
+    /// Another number of requests at once on each replica.
+    Requests(u64),
+    /// Another rank of adapters.
+    Rank(u64),
 }
 
 /// A change with its effect.

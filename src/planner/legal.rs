@@ -153,7 +153,7 @@ fn title(change: Change) -> Option<String> {
         Change::Images(0) => return Some("Texts alone".to_owned()),
         Change::Images(1) => return Some("One image per sequence".to_owned()),
         Change::Images(images) => return Some(format!("{} images per sequence", whole(images))),
-        Change::EndsAsLayers => return Some("Ends count as layers".to_owned()),
+        Change::EndsAsLayers => return Some("Count embedding and loss as layers".to_owned()),
         _ => return None,
     };
     Some(format!("{what} {}", whole(to)))

@@ -8,6 +8,7 @@ mod allocated;
 mod count;
 mod curves;
 mod fixes;
+mod growth;
 mod inverse;
 mod legal;
 mod load;
@@ -19,8 +20,9 @@ mod stairs;
 
 pub use allocated::allocator_fixes;
 pub use count::{Division, GpuCount, Runnable, StatedLayout, Tried, division, gpu_count, smallest_replica, tried};
-pub use curves::{Axis, Curve, CurvePoint, NamedStair, curve_gpus, curve_seq};
+pub use curves::{Axis, Curve, CurvePoint, NamedStair, curve_gpus, curve_gpus_after, curve_seq, curve_seq_after};
 pub use fixes::{Change, Fix, fixes};
+pub use growth::{Growth, Known, growth};
 pub use inverse::{Inverse, inverse};
 pub use load::{LoadPace, UserLoad, UsersAnswer, requests_of_users, shown_load, users_answer};
 pub use packing::packing;

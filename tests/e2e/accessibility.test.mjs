@@ -194,8 +194,10 @@ for (const [id, key, other] of [['plot-seq', 's', 'gpus'], ['plot-gpus', 'n', 's
     const spoken = () => plot.getAttribute('aria-valuetext').then(plain);
     await plot.focus();
     if (id === 'plot-gpus') {
-      // Reading the curve requests the best layouts, which it then speaks as well.
-      await press(page, 'ArrowRight', 'ArrowLeft');
+      // Its switch requests the best layouts, which the curve then speaks as well.
+      await part(page, 'line-best').click();
+      assert.equal(await part(page, 'line-best').getAttribute('aria-pressed'), 'true');
+      await plot.focus();
       await page.waitForFunction((name) => document.getElementById(name).getAttribute('aria-valuetext').includes('Best layout'), id);
     }
     const start = await spoken();

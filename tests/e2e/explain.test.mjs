@@ -70,11 +70,11 @@ test('the keyboard opens and closes it, and goes on from there', async () => {
 test('every kind of figure explains itself, several at once, and all of them follow a change', async () => {
   const page = await open('v1&m=llama3-8b&n=8&z=3&gb=64&b=1');
   const figures = [
-    ['the arithmetic minimum', 'gpus/arithmetic', /What GPUs share/],
-    ['the smallest count that runs', 'gpus/runnable', /2: yes/],
+    ['the count by memory alone', 'gpus/arithmetic', /What GPUs share/],
+    ['the first count that works', 'gpus/runnable', /2: yes/],
     ['the peak', 'peak', /max/],
     ['One step', 'time/One step', /Matrix products/],
-    ['Matrix products', 'time/Matrix products', /tiles/],
+    ['Matrix products', 'time/Matrix products', /memory bandwidth/],
     ['The run', 'time/The run', /steps/],
     ['Parameters', 'time/Parameters', /embedding/],
     ['Activations', 'ledger/Activations', /s = 8192: |seq_length/],
@@ -92,9 +92,9 @@ test('serving explains its times, its cost and its cache', async () => {
   const page = await open('v1&do=serve&m=llama3-8b&n=1');
   for (const [what, path, says] of [
     ['KV cache of one token', 'time/KV cache of one token', /num_key_value_heads/],
-    ['One further token of every answer', 'time/One further token of every answer', /reading weights or multiplying/],
-    ["Cost of a million tokens, in the price's currency", "time/Cost of a million tokens, in the price's currency", /price/],
-    ['KV cache', 'ledger/KV cache', /Doubles with context_length/],
+    ['Time per output token (TPOT)', 'time/Time per output token (TPOT)', /reading weights or multiplying/],
+    ["Cost of a million tokens", "time/Cost of a million tokens", /price/],
+    ['KV cache', 'ledger/KV cache', /Twice the context_length: ×2/],
   ]) {
     assert.match(await words(await explained(page, what, path)), says, path);
   }
@@ -110,7 +110,7 @@ test('walkthrough 3: two squares of scores in every block, 274.9 GB, grown by th
   assert.ok(drawn.map(plain).includes('2 · 128 · 32 · 4096² · 2'), drawn.join(' | '));
   await unroll(page, 'Activations');
   const softmax = await explained(page, 'Activations: Softmax', 'ledger/Activations/Softmax');
-  assert.match(await words(softmax), /×4 when seq_length doubles/);
+  assert.match(await words(softmax), /wice the seq_length: ×4/);
   assert.match(await words(all), /Li Ju 2026 says .+ 2·a·B·s²/);
   noConsoleErrors(page);
 });
@@ -140,7 +140,7 @@ for (const [name, options] of [
 ]) {
   test(`axe finds nothing in open explanations, and nothing makes the page wider: ${name}`, async () => {
     const page = await open(DOCUMENT, { reducedMotion: true, ...options });
-    for (const [what, path] of [['Activations', 'ledger/Activations'], ['Weights', 'ledger/Weights'], ['Total', 'total'], ['the arithmetic minimum', 'gpus/arithmetic'], ['GPU-hours', 'time/GPU-hours']]) {
+    for (const [what, path] of [['Activations', 'ledger/Activations'], ['Weights', 'ledger/Weights'], ['Total', 'total'], ['the count by memory alone', 'gpus/arithmetic'], ['GPU-hours', 'time/GPU-hours']]) {
       await explained(page, what, path);
     }
     await axe(page);

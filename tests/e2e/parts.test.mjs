@@ -6,7 +6,7 @@ import { noConsoleErrors, single } from './harness.mjs';
 import { answer, open, part, pick, sameAsCommand, until } from './steps.mjs';
 
 const PART = /headroom-part-[0-9a-f]+\.wasm$/;
-const HEADLINE = /takes [\d.,]+ of [\d.]+ GiB/;
+const HEADLINE = /(takes|needs) [\d.,]+ (of [\d.]+ )?GiB/;
 
 /** Opens the page and records the addresses of the parts that it requests; while `network.there`
  * is false, requests fail. */

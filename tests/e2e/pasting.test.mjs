@@ -235,7 +235,7 @@ test('a name given in the dialog is the model’s, in links too, until another m
   // The form names no catalog row, and marks no value as changed by hand.
   assert.equal(await input(page, 'm').inputValue(), 'Our Gemma');
   assert.equal(await input(page, 'mn').inputValue(), 'Our Gemma');
-  assert.equal(await page.getByText('Changed by hand').count(), 0);
+  assert.equal(await page.getByText('Edited. ').count(), 0);
   await input(page, 'mn').fill('');
   await until(async () => (await answer(page)).headline.includes('Gemma 3'));
   assert.match((await answer(page)).headline, /Serving Gemma 3 · 27\.0 B on/);

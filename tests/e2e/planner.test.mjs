@@ -170,7 +170,7 @@ test('a layout is taken over as one step of undo, and stands beside the present 
   await page.keyboard.press('Control+z');
   assert.equal(await link(page), before);
   await leanest.getByRole('button', { name: /^Compare/ }).click();
-  await part(page, 'compare').getByText('B, pinned').waitFor();
+  await part(page, 'compare').getByText('B, kept').waitFor();
   assert.match(await textOf(part(page, 'compare')), /Memory per GPU/);
   noConsoleErrors(page);
 });

@@ -141,7 +141,7 @@ test('four scenarios: pinned, drawn, compared, swapped, let go and taken back', 
   const before = await textOf(table);
   await page.getByRole('button', { name: 'Swap A and C' }).click();
   assert.deepEqual((await rows())[0], ['GPUs', '16', '8', '64', '32']);
-  await page.getByRole('button', { name: 'Let go of B' }).click();
+  await page.getByRole('button', { name: 'Remove B' }).click();
   assert.deepEqual((await rows())[0], ['GPUs', '16', '64', '32']);
   await part(page, 'undo').click();
   await part(page, 'undo').click();

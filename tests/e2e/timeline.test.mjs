@@ -13,7 +13,7 @@ for (const [name, viewport, size] of [['a desktop', { width: 1280, height: 800 }
     const panel = await fetched(page, 'timeline');
     const { total } = await answer(page);
     const sentence = await textOf(part(page, 'step-peak'));
-    assert.match(sentence, /^Peaks (when|during|before) .+: [\d.\s]+ GiB of [a-z ]+ and [\d.\s]+ GiB of [a-z ]+, of [\d.\s]+ GiB in all\./);
+    assert.match(sentence, /^Peak: (when|during|before) .+\. [\d.\s]+ GiB of [a-z ]+ and [\d.\s]+ GiB of [a-z ]+, of [\d.\s]+ GiB in all\./);
     assert.ok(sentence.includes(`of ${total} in all`), `${sentence} ${total}`);
     assert.match(await textOf(part(page, 'step-first')), /step|Step 1/);
     for (const which of ['step-1', 'step-2']) {
@@ -50,10 +50,10 @@ test('the step follows the scenario, gives way to requests when serving, and com
   assert.match(await textOf(part(page, 'serving')), /^More requests at once/);
   await part(page, 'mode-tune').click();
   await fetched(page, 'timeline');
-  assert.match(await textOf(part(page, 'step-peak')), /^Peaks /);
+  assert.match(await textOf(part(page, 'step-peak')), /^Peak: /);
   await part(page, 'mode-train').click();
   await fetched(page, 'timeline');
-  assert.match(await textOf(part(page, 'step-peak')), /^Peaks /);
+  assert.match(await textOf(part(page, 'step-peak')), /^Peak: /);
   noConsoleErrors(page);
 });
 

@@ -18,13 +18,13 @@ fn fits_is_zero_and_does_not_fit_is_one() {
     assert!(text(&fits.stdout).starts_with("Fits. Training Llama 3 8B on 8 × H100 SXM5 takes "), "{}", text(&fits.stdout));
     let short = headroom(&["https://example.org/any/#v1&m=llama3-70b&n=16"]);
     assert_eq!(short.status.code(), Some(1));
-    assert!(text(&short.stdout).starts_with("Does not fit. Training Llama 3 70B on 16 × H100 SXM5 takes "));
-    assert!(text(&short.stdout).contains("Arithmetic minimum 21 GPUs, smallest that runs 32 GPUs."));
+    assert!(text(&short.stdout).starts_with("Does not fit. Training Llama 3 70B on 16 × H100 SXM5 needs "));
+    assert!(text(&short.stdout).contains("By memory alone at least 21 GPUs; the first count that works: 32 GPUs."));
     // The tensors fit, but the allocator finds no room.
     let gaps = headroom(&["v1&m=llama3-8b&n=8&mem=26"]);
     assert_eq!(gaps.status.code(), Some(1));
     assert!(text(&gaps.stdout).starts_with("Runs out of memory. Training Llama 3 8B on 8 × H100 SXM5"), "{}", text(&gaps.stdout));
-    for words in ["smallest that runs 16 GPUs. On 8 GPUs the tensors would fit", "this still runs: sequences of "] {
+    for words in ["the first count that works: 16 GPUs. On 8 GPUs the tensors would fit", "this still runs: sequences of "] {
         assert!(text(&gaps.stdout).contains(words), "{words}: {}", text(&gaps.stdout));
     }
 }
@@ -70,8 +70,8 @@ fn json_holds_the_ledger_in_bytes() {
 
 #[test]
 fn units_and_inputs() {
-    assert!(text(&headroom(&["v1", "--gb"]).stdout).contains(" GB on each."));
-    assert!(text(&headroom(&["v1&u=gb", "--gib"]).stdout).contains(" GiB on each."));
+    assert!(text(&headroom(&["v1", "--gb"]).stdout).contains(" GB on each GPU."));
+    assert!(text(&headroom(&["v1&u=gb", "--gib"]).stdout).contains(" GiB on each GPU."));
     let inputs = headroom(&["--inputs"]);
     assert_eq!(inputs.status.code(), Some(0));
     for field in headroom::scenario::fields() {

@@ -378,10 +378,7 @@ fn scores_explain_themselves() {
     let inputs = ["seq_length", "global_batch_size", "num_hidden_layers", "hidden_size", "tensor_model_parallel_size"];
     assert_eq!(inputs.map(exponent), [Some(2), Some(1), Some(1), Some(0), Some(-1)]);
     let words = text(&softmax, MemoryUnit::Gb);
-    assert!(
-        words.contains("×4 when seq_length doubles") && words.contains("s = 4096: seq_length, tokens of a sequence"),
-        "{words}"
-    );
+    assert!(words.contains("wice the seq_length: ×4") && words.contains("s = 4096: seq_length, tokens of a sequence"), "{words}");
     assert!(mathml(&softmax.expr, Form::Symbols).contains("<mi title=\"seq_length: tokens of a sequence\">s</mi>"));
     assert!(latex(&softmax, MemoryUnit::Gb).contains("b \\cdot a \\cdot s^{2} \\cdot 2"), "{}", latex(&softmax, MemoryUnit::Gb));
 }
@@ -489,7 +486,7 @@ fn every_figure_of_time_cost_and_model_explains_itself() {
                     near("Useful tokens per second", step.useful_tokens_per_second);
                 }
                 near("GPU-hours", cost.gpu_hours);
-                near("Cost, in the price's currency", cost.price);
+                near("Cost of the run", cost.price);
                 near("Energy of the GPUs", cost.energy_kwh.expect("known power"));
                 near("CO₂", cost.co2_kg.expect("known power"));
             }
@@ -497,7 +494,7 @@ fn every_figure_of_time_cost_and_model_explains_itself() {
                 explains_its_load(&answers, &explainer);
                 near("Tokens per second of one request", 1.0 / time.decode.0);
                 near("Tokens per second of one instance", time.tokens_per_second);
-                near("Cost of a million tokens, in the price's currency", time.price_per_million);
+                near("Cost of a million tokens", time.price_per_million);
                 near("Energy of a million tokens", time.kwh_per_million.expect("known power"));
                 near("KV cache of one token", answers.estimate.kv_cache_per_token.expect("a cache").as_f64());
             }

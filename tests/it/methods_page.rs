@@ -212,7 +212,7 @@ fn differences_are_worked_out_from_the_scenario() {
     assert!(why(0, "activations").contains("equences held at once: 4 there, 1 in this run"), "{}", why(0, "activations"));
     assert!(why(1, "activations").contains("although FlashAttention keeps them on the chip"));
     assert!(why(2, "activations").contains("68 bytes per s·b·h·L, twice its own rule"), "{}", why(2, "activations"));
-    assert!(why(3, "weights").contains("it is not divided where this layout divides by 8"), "{}", why(3, "weights"));
+    assert!(why(3, "weights").contains("it ignores that 8 GPUs share this"), "{}", why(3, "weights"));
     assert!(why(3, "gradients").contains("2 bytes per parameter where this run keeps 4"));
     assert!(why(4, "weights").contains("6 bytes per parameter where this run keeps 2"));
     assert!(why(4, "optimizer").contains("8 bytes per parameter where this run keeps 12"));

@@ -66,7 +66,7 @@ fn assembled(page: &str, [unpack, bindings]: [&str; 2], packed: &[u8]) -> Outcom
         style.push_str(&styles::pressed(&read_source(&sheet)?));
     }
     // One file has no other beside it.
-    style.push_str("a[href^=\"./README.md\"] {\ndisplay: none;\n}\n");
+    style.push_str("a[href^=\"./README.md\"], a[href^=\"./docs/\"] {\ndisplay: none;\n}\n");
     let icon = STANDARD.encode(read_source(icon.as_deref().unwrap_or("style/icon.svg"))?);
     let guard = bare(&read_source("src/app/guard.js")?);
     let pictures = bare(&read_source("src/app/pictures.js")?).replace("export async function", "async function");
@@ -117,7 +117,10 @@ fn without_files(page: &str) -> (String, Vec<String>, Option<String>) {
             } else if line.contains("rel=\"icon\"") {
                 icon = href();
             }
-        } else if !line.contains("<script src=") {
+        } else if !["<script src=", "rel=\"manifest\"", "rel=\"apple-touch-icon\"", "og:image"]
+            .iter()
+            .any(|aside| line.contains(aside))
+        {
             rest.push_str(line.trim());
             rest.push('\n');
         }

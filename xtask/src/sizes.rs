@@ -79,11 +79,15 @@ pub fn check_single(program: usize, file: usize) -> Outcome {
     Ok(())
 }
 
+/// Files that index.html names for those who unfurl a link or install the page; browsers that only
+/// show it leave them.
+const ASIDE: [&str; 4] = ["og.png", "touch.png", "icon-512.png", "manifest.webmanifest"];
+
 /// True if the file is fetched only when it is needed: index.html and the start script name it, but
 /// nothing asks for it at the start.
 fn comes_later(name: &str) -> bool {
     let rare = RARE.into_iter().map(|(script, _)| script);
-    [WORKER, LATER, PART].into_iter().chain(rare).any(|second| name.starts_with(second))
+    [WORKER, LATER, PART].into_iter().chain(rare).chain(ASIDE).any(|second| name.starts_with(second))
 }
 
 /// The files that come later.

@@ -8,8 +8,10 @@ use maud::Render;
 
 pub use self::lesson::{Sent, StageVerb, StepChange, TeachVerb, TeachView};
 pub use self::order::{Order, StoryStep};
+use super::curve_view::Line;
 use super::panels::curves::{axis_of, word};
 use super::panels::dialogs;
+use super::panels::sections::Section;
 use super::ui::Dialog;
 use crate::planner::Axis;
 use crate::scenario::{FieldId, field, field_of_key};
@@ -41,16 +43,22 @@ pub enum Action {
     GoToRed(Option<FieldId>),
     /// Makes a change that would help, by its number.
     Fix(usize),
+    /// Sets one of the sizes that fit, by its number.
+    Grow(usize),
     /// Takes the fewest GPUs that carry the users.
     UseUsers,
     /// Shows that curve on a phone.
     ShowCurve(Axis),
+    /// Shows a line over the bars by GPUs, or hides it.
+    SwitchLine(Line),
     /// Lets the length axis be logarithmic, or linear.
     LogAxis(bool),
     /// Closes a message.
     CloseNotice(u64),
     /// Plays a curve.
     Hear(Axis),
+    /// Goes to a section of the results.
+    GoTo(Section),
     /// Pins the scenario to compare it with others.
     Pin,
     /// Lets a pinned scenario go, or all.
@@ -75,7 +83,7 @@ pub enum Action {
     Take(String),
     /// Pins the scenario of a link.
     Beside(String),
-    /// Opens the panel of stories and exercises.
+    /// Goes to the view of stories and exercises.
     OpenTeach,
     /// Does something in that panel.
     Teach(TeachVerb),
@@ -195,11 +203,14 @@ impl Action {
             Self::GoToRed(None) => "red",
             Self::GoToRed(Some(id)) => return with("red", key(*id)),
             Self::Fix(number) => return with("fix", &number.to_string()),
+            Self::Grow(number) => return with("grow", &number.to_string()),
             Self::UseUsers => "users",
             Self::ShowCurve(axis) => return with("axis", word(*axis)),
+            Self::SwitchLine(line) => return with("line", line.word()),
             Self::LogAxis(log) => return with("log", if *log { "true" } else { "false" }),
             Self::CloseNotice(id) => return with("notice", &id.to_string()),
             Self::Hear(axis) => return with("hear", word(*axis)),
+            Self::GoTo(section) => return with("go", section.id()),
             Self::Pin => "pin",
             Self::Unpin(None) => "unpin",
             Self::Unpin(Some(at)) => return with("unpin", &at.to_string()),
@@ -245,11 +256,14 @@ impl Action {
             "red" if about.is_empty() => Self::GoToRed(None),
             "red" => Self::GoToRed(Some(id(about)?)),
             "fix" => Self::Fix(about.parse().ok()?),
+            "grow" => Self::Grow(about.parse().ok()?),
             "users" => Self::UseUsers,
             "axis" => Self::ShowCurve(axis_of(about)?),
+            "line" => Self::SwitchLine(Line::of_word(about)?),
             "log" => Self::LogAxis(about.parse().ok()?),
             "notice" => Self::CloseNotice(about.parse().ok()?),
             "hear" => Self::Hear(axis_of(about)?),
+            "go" => Self::GoTo(Section::of_id(about)?),
             "pin" => Self::Pin,
             "unpin" if about.is_empty() => Self::Unpin(None),
             "unpin" => Self::Unpin(Some(about.parse().ok()?)),
@@ -393,7 +407,10 @@ impl Render for PlanVerb {
 
 #[cfg(test)]
 mod tests {
-    use super::{Action, FitsList, FitsOrder, PlanVerb, SavedVerb, Sent, Settled, StageVerb, StepChange, TeachVerb, TeachView};
+    use super::{
+        Action, FitsList, FitsOrder, Line, PlanVerb, SavedVerb, Section, Sent, Settled, StageVerb, StepChange, TeachVerb,
+        TeachView,
+    };
     use crate::app::ui::Dialog;
     use crate::planner::Axis;
     use crate::scenario::fields;
@@ -430,9 +447,11 @@ mod tests {
         all.extend([Dialog::Share, Dialog::Paste, Dialog::Save].map(A::OpenDialog));
         all.extend([Axis::SeqLength, Axis::Gpus].into_iter().flat_map(|axis| [A::ShowCurve(axis), A::Hear(axis)]));
         all.extend([true, false].map(A::LogAxis));
+        all.extend(Line::ALL.map(A::SwitchLine));
+        all.extend(Section::ALL.map(A::GoTo));
         for number in [0_u32, 1, 77] {
             let at = usize::try_from(number).unwrap_or_default();
-            all.extend([A::Fix(at), A::Unpin(Some(at)), A::Swap(at), A::CloseNotice(number.into())]);
+            all.extend([A::Fix(at), A::Grow(at), A::Unpin(Some(at)), A::Swap(at), A::CloseNotice(number.into())]);
         }
         for field in fields() {
             all.extend([A::Clear(field.id), A::Repair(field.id), A::GoToRed(Some(field.id)), A::Set(field.id, "a:b".to_owned())]);
@@ -473,7 +492,10 @@ mod tests {
 
     #[test]
     fn nothing_else_is_read() {
-        let wrong = ["", "x", "undoo", "dialog:x", "set:zz:1", "set:s", "fix:", "fix:x", "axis:x", "log:1", "plan:x", "step:x"];
+        let wrong = [
+            "", "x", "undoo", "dialog:x", "set:zz:1", "set:s", "fix:", "fix:x", "axis:x", "line:x", "go:x", "grow:", "log:1",
+            "plan:x", "step:x",
+        ];
         for text in wrong.into_iter().chain(["teach:x", "teach:view:x", "saved-open:", "present:x", "fits:x ", "take:"]) {
             assert_eq!(Action::read(text), None, "{text}");
         }

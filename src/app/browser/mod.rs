@@ -26,7 +26,7 @@ pub use self::parts::{
     place_cursor, put, show,
 };
 pub use self::patch::patch_inside;
-pub use self::sight::{is_in_sight, keep_below, land_on, observe};
+pub use self::sight::{follow_sections, is_in_sight, keep_below, land_on, observe};
 pub use self::stage::{
     all, attribute, forget_story, has_modifier, is_wide, keep_story, mark, marked, set_hidden, set_story_aside, set_text,
     show_step, steps_that_ask, stories, targets, unfold, unfold_for,

@@ -12,6 +12,8 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, IntersectionObserver, IntersectionObserverEntry, IntersectionObserverInit};
 
 use super::{LEAF, after, document, focus, on, window};
+use crate::app::action::Action;
+use crate::app::panels::sections::Section;
 
 /// The attribute of a place whose parts wait; `fields.css` says how.
 const WAITS: &str = "data-waits";
@@ -78,6 +80,34 @@ pub fn keep_below() {
             go_on();
         }
     });
+}
+
+/// From now on the bar of sections marks the one that is read: that which crosses the upper third of the window.
+pub fn follow_sections() {
+    for section in Section::ALL {
+        let place = document().get_element_by_id(section.id()).and_then(|place| place.closest("section").ok().flatten());
+        if let Some(place) = place {
+            let seen = move |entry: IntersectionObserverEntry| {
+                if entry.is_intersecting() {
+                    mark_section(section);
+                }
+            };
+            let _ = observe(&place, "-25% 0px -70% 0px", seen);
+        }
+    }
+}
+
+/// Marks a section in the bar, and no other.
+fn mark_section(section: Section) {
+    let Ok(items) = document().query_selector_all(".sections__item") else { return };
+    let action = Action::GoTo(section).write();
+    for item in (0..items.length()).filter_map(|index| items.get(index)?.dyn_into::<Element>().ok()) {
+        let _ = if item.get_attribute("data-do").as_ref() == Some(&action) {
+            item.set_attribute("aria-current", "true")
+        } else {
+            item.remove_attribute("aria-current")
+        };
+    }
 }
 
 /// The part below the window waits from now on.

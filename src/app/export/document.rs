@@ -29,7 +29,7 @@ pub(super) fn markdown(luggage: &Luggage) -> Result<String, String> {
         out.line(&sentence);
     }
     out.line("## Where the memory goes");
-    out.table(&["On the fullest GPU", report.unit.name(), "share"], report.ledger().iter().map(ledger_row));
+    out.table(&["Peak memory of the most loaded GPU", report.unit.name(), "share"], report.ledger().iter().map(ledger_row));
     out.line(&report.peak());
     device(&mut out, &report);
     out.line("## How many GPUs");

@@ -156,9 +156,9 @@ fn changed(field: &Field, scenario: &Scenario) -> Option<Html> {
     changed.then(|| {
         html! {
             p class="field__changed" {
-                "Changed by hand. "
+                "Edited. "
                 button type="button" class="link" data-do=(Action::Clear(field.id)) {
-                    "Back to the list's value"
+                    "Reset to the listed value"
                 }
             }
         }

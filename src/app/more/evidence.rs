@@ -74,11 +74,11 @@ fn slips() -> Html {
     html! {
         details class="fold" data-testid="document-errors" {
             summary class="fold__summary" {
-                span class="fold__name" { "Slips in the documents' numbers" }
-                span class="fold__state" { (wrong::TABLE.len()) " places" }
+                span class="fold__name" { "Arithmetic mistakes in these documents" }
+                span class="fold__state" { (wrong::TABLE.len()) }
             }
             div class="methods__scroll methods__sheet" tabindex="0" role="region"
-                aria-label="Slips in the documents' numbers" {
+                aria-label="Arithmetic mistakes in these documents" {
                 table class="table" {
                     thead {
                         tr {

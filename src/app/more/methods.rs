@@ -1,4 +1,4 @@
-//! Five documents, five answers: the engine and the five methods side by side, with the reason for every difference.
+//! What five published formulas say: the engine and the five methods side by side, with the reason for every difference.
 
 use crate::app::markup::{Html, html};
 use crate::app::side::{Cell, DOCUMENTS, Row, Side, Tone, formula_lines, summary, table};

@@ -129,6 +129,7 @@ impl Story<'_> {
                 .map(|point| Point {
                     x: to_f64(point.sequences),
                     x_text: requests(point.sequences),
+                    tick: String::new(),
                     stack: point.by_kind.map(|bytes| self.amount(bytes)),
                     total: self.amount(total(point)),
                     blocked: false,

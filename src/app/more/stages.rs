@@ -90,6 +90,8 @@ fn bar(stage: &StageMemory, scale: Scale, capacity: Bytes) -> BarRow {
         name: kind.name().to_owned(),
         value_text: scale.number(printed[kind.index()]),
         value: amount(bytes),
+        action: String::new(),
+        tip: String::new(),
     };
     let parts = MemoryKind::ALL.into_iter().zip(stage.by_kind).filter(|(_, bytes)| *bytes > Bytes::ZERO);
     BarRow {

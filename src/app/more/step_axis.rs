@@ -138,6 +138,7 @@ pub fn view(
     let point = |(x, by_kind): &(f64, ByKind)| Point {
         x: *x,
         x_text: String::new(),
+        tick: String::new(),
         stack: by_kind.map(amount),
         total: amount(total(by_kind)),
         blocked: false,

@@ -21,8 +21,8 @@ pub fn panel(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Html {
             div class="section__head" {
                 h2 { "Memory over one step" }
                 p class="section__note" {
-                    "On the fullest GPU, from forward through backward to the optimizer; of \
-                     accumulated micro-batches the last."
+                    "One step on the most loaded GPU: forward, backward, optimizer. Shown: the \
+                     last micro-batch."
                 }
             }
             (inside)
@@ -35,7 +35,7 @@ pub fn panel(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Html {
 fn moments(estimate: &Estimate, scale: Scale) -> Html {
     html! {
         p class="step__peak" data-testid="step-peak" {
-            "Peaks "
+            "Peak: "
             b { (estimate.peak_moment) }
             ", at "
             (scale.show(estimate.total()))
@@ -119,21 +119,17 @@ impl<'a> Story<'a> {
         let parts: Vec<String> =
             largest(&peak.peak).into_iter().take(2).map(|(kind, _)| self.amount_of(kind, &peak.peak)).collect();
         html! {
-            "Peaks "
+            "Peak: "
             b { (peak.name) }
-            @if let Some(blocks) = blocks(peak) { (format!(" ({blocks})")) }
-            ": "
+            @if let Some(blocks) = blocks(peak) { (format!(", {blocks}")) }
+            @if !peak.operation.is_empty() { ", " (lower_first(peak.operation)) }
+            ". "
             (parts.join(" and "))
             ", of "
             (self.scale.show(total(&peak.peak)))
             " "
             (self.scale.unit.name())
             " in all."
-            @if !peak.operation.is_empty() {
-                " The operation is "
-                (lower_first(peak.operation))
-                "."
-            }
         }
     }
 
@@ -387,7 +383,7 @@ mod tests {
             let peak = &story.steady.stretches[story.steady.peak];
             let (kind, bytes) = largest(&peak.peak)[0];
             let sentence = text(&story.sentence());
-            assert!(sentence.starts_with(&format!("Peaks {}", estimate.peak_moment)), "{link}: {sentence}");
+            assert!(sentence.starts_with(&format!("Peak: {}", estimate.peak_moment)), "{link}: {sentence}");
             assert!(sentence.contains(&story.amount_of(kind, &peak.peak)), "{link}: {sentence}");
             assert_eq!(bytes, MemoryKind::ALL.map(|kind| estimate.ledger.of(kind)).into_iter().max().expect("kinds"), "{link}");
         }
@@ -440,7 +436,7 @@ mod tests {
             let html = panel(&job, &estimate, MemoryUnit::Gib);
             assert_eq!(count(&html, "<th scope=\"row\">"), estimate.moments.len(), "{link}");
             assert_eq!(count(&html, "<svg"), 0, "{link}");
-            assert!(text(&html).contains(&format!("Peaks {}, at ", estimate.peak_moment)), "{link}: {}", text(&html));
+            assert!(text(&html).contains(&format!("Peak: {}, at ", estimate.peak_moment)), "{link}: {}", text(&html));
         }
     }
 }

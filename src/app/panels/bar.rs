@@ -2,16 +2,19 @@
 
 use crate::app::answers::Answers;
 use crate::app::compared::{LETTERS, labels};
+use crate::app::explaining::{is_open, place, unfold};
 use crate::app::markup::{Html, html};
+use crate::app::ui::{ChartsLook, Opened};
 use crate::app::words::{Scale, accelerator_name, kinds, margin, percent};
 use crate::charts::{self, BarRow, BarView, Segment};
 use crate::estimator::{Estimate, MemoryKind, with_overheads};
 use crate::scenario::Scenario;
 use crate::units::{Bytes, to_f64};
 
-/// The bar for a column of that many CSS pixels, and what its parts are; of the moment when the optimizer steps where a story asks for it.
-pub fn stack(answers: &Answers, width: u16, at_step: bool) -> Html {
-    let later = at_step.then(|| moment(answers)).flatten();
+/// The bar, and what its parts are, each of which opens its explanation; of the moment when the optimizer steps where a story asks for
+/// it.
+pub fn stack(answers: &Answers, look: &ChartsLook, opened: &Opened) -> Html {
+    let later = look.at_step.then(|| moment(answers)).flatten();
     let (view, kinds) = match &later {
         Some(moment) => (BarView { id: "stack", rows: vec![moment.row(answers)] }, moment.kinds.clone()),
         None => (bar_view(answers), kinds(&answers.estimate, answers.scale)),
@@ -20,9 +23,10 @@ pub fn stack(answers: &Answers, width: u16, at_step: bool) -> Html {
     html! {
         figure id="stack" class="stack" data-own="stack" {
             div class="stack__chart" role="img" aria-label=(spoken) {
-                (Html::made(charts::bar(&view, width)))
+                (Html::made(charts::bar(&view, look.bar_width)))
             }
-            ul class="stack__legend" { (legend(answers, kinds)) }
+            ul class="stack__legend" { (legend(answers, opened, &kinds)) }
+            @for (kind, _) in &kinds { (place(opened, &path(*kind))) }
         }
     }
 }
@@ -63,19 +67,28 @@ impl Moment {
     }
 }
 
+/// Path of the explanation that a part of the bar opens.
+fn path(kind: MemoryKind) -> String {
+    format!("bar/{}", kind.name())
+}
+
 /// Colour, name and amount of every kind in use, rounded so that they add up.
-fn legend(answers: &Answers, kinds: Vec<(MemoryKind, u64)>) -> Html {
-    let item = |(kind, rounded): (MemoryKind, u64)| {
+fn legend(answers: &Answers, opened: &Opened, kinds: &[(MemoryKind, u64)]) -> Html {
+    let item = |(kind, rounded): &(MemoryKind, u64)| {
+        let path = path(*kind);
         html! {
-            li class="stack__item" data-key=(swatch_id(kind)) {
-                span class="swatch" { (swatch(swatch_id(kind), kind)) }
-                (kind.name())
-                " "
-                b class="number" { (answers.scale.number(rounded)) }
+            li class="stack__item" data-key=(swatch_id(*kind)) {
+                button type="button" class="stack__why" aria-expanded=(is_open(opened, &path))
+                    title="Formula, numbers, source" data-do=(unfold(&path)) {
+                    span class="swatch" { (swatch(swatch_id(*kind), *kind)) }
+                    (kind.name())
+                    " "
+                    b class="number" { (answers.scale.number(*rounded)) }
+                }
             }
         }
     };
-    kinds.into_iter().map(item).collect()
+    kinds.iter().map(item).collect()
 }
 
 /// The swatch of a kind, under an id that is unique on the page.
@@ -121,11 +134,17 @@ fn row(estimate: &Estimate, scenario: &Scenario, scale: Scale, name: String) -> 
 }
 
 fn segments(kinds: &[(MemoryKind, u64)], scale: Scale) -> Vec<Segment> {
-    let segment = |(kind, rounded): &(MemoryKind, u64)| Segment {
-        kind_index: kind.index(),
-        name: kind.name().to_owned(),
-        value_text: scale.number(*rounded),
-        value: amount(*rounded, scale),
+    let all: u64 = kinds.iter().map(|(_, rounded)| rounded).sum();
+    let segment = |(kind, rounded): &(MemoryKind, u64)| {
+        let (name, value) = (kind.name(), scale.number(*rounded));
+        Segment {
+            kind_index: kind.index(),
+            name: name.to_owned(),
+            tip: format!("{name}: {value} {}, {} of what is used", scale.unit, percent(Bytes(*rounded), Bytes(all))),
+            value_text: value,
+            value: amount(*rounded, scale),
+            action: unfold(&path(*kind)).write(),
+        }
     };
     kinds.iter().map(segment).collect()
 }
@@ -150,30 +169,49 @@ fn spoken(answers: &Answers) -> String {
 #[cfg(test)]
 mod tests {
     use super::stack;
-    use crate::app::answers::Other;
+    use crate::app::answers::{Answers, Other};
+    use crate::app::markup::Html;
     use crate::app::panels::tests::{answers, count, text};
+    use crate::app::ui::{ChartsLook, Opened};
     use crate::scenario::codec::decode;
+
+    fn folded(answers: &Answers, at_step: bool) -> Html {
+        stack(answers, &ChartsLook { at_step, ..ChartsLook::default() }, &Opened::default())
+    }
+
+    #[test]
+    fn parts_and_legend_open_their_explanation() {
+        let answers = answers("v1&m=llama3-8b&n=8");
+        let closed = folded(&answers, false);
+        // Once in the bar, once in the legend.
+        assert_eq!(count(&closed, "data-do=\"open:why/bar/Weights\""), 2);
+        assert!(closed.as_str().contains("<title>Weights: ") && count(&closed, "data-why") == 0);
+        let mut opened = Opened::default();
+        opened.toggle("why/bar/Weights");
+        let open = stack(&answers, &ChartsLook::default(), &opened);
+        assert_eq!((count(&open, "data-why=\"bar/Weights\""), count(&open, "aria-expanded=\"true\"")), (1, 1));
+    }
 
     #[test]
     fn the_bar_of_the_optimizer_s_moment_shows_whole_states() {
         // By division: 16 bytes for each of 6 738 415 616 parameters, of which the fullest moment has only a part of the gradients.
-        let of = |at_step| text(&stack(&answers("v1&m=llama2-7b&gpu=b200&n=1&z=none&s=512&gb=1&u=gb"), 848, at_step));
+        let of = |at_step| text(&folded(&answers("v1&m=llama2-7b&gpu=b200&n=1&z=none&s=512&gb=1&u=gb"), at_step));
         let (peak, states) = (of(false), of(true));
         assert!(peak.contains("Gradients 13.2") && !peak.contains("When the optimizer steps"), "{peak}");
         assert!(states.contains("Weights 13.5") && states.contains("Gradients 13.5"), "{states}");
         assert!(states.contains("Optimizer states 80.9") && states.contains("When the optimizer steps"), "{states}");
         // Nothing is known moment by moment about a server: the fullest moment stays.
         let serving = answers("v1&do=serve&m=llama3-8b&n=1");
-        assert_eq!(stack(&serving, 848, true), stack(&serving, 848, false));
+        assert_eq!(folded(&serving, true), folded(&serving, false));
     }
 
     #[test]
     fn one_bar_alone_and_one_more_for_each_compared() {
         let mut answers = answers("v1&m=llama3-8b&n=8");
-        let alone = stack(&answers, 848, false);
+        let alone = folded(&answers, false);
         assert_eq!(count(&alone, "chart-text-name"), 0);
         answers.others = vec![Other::of(&decode("v1&m=llama3-8b&n=16").scenario); 3];
-        let both = stack(&answers, 848, false);
+        let both = folded(&answers, false);
         assert_eq!(count(&both, "chart-text-name"), 4);
         assert!(
             both.as_str().contains("A: Llama 3 8B, 8 × H100 SXM5") && both.as_str().contains("D: Llama 3 8B, 16 × H100 SXM5")

@@ -19,14 +19,14 @@ pub fn compare(said: &Snapshot, answers: &Answers) -> Html {
                     }
                     button type="button" class="button" data-testid="pin" data-do="pin"
                         hidden[count == LETTERS.len()] {
-                        "Pin this one as "
+                        "Keep this as "
                         (LETTERS.get(count).copied().unwrap_or_default())
                     }
                 }
             }
             p class="saved__empty" hidden[count > 0] {
-                "Pin the scenario as B, then change A: both stand here, on the bar and on the \
-                 curves, and one link carries both."
+                "Keep this scenario as B, then change the form. The bar, the curves and this table \
+                 show both, and one link holds both."
             }
             @if count > 0 { (differences(said, answers)) }
         }
@@ -80,7 +80,7 @@ fn head(at: usize, letter: &str, label: &str, other: &Other) -> Html {
     html! {
         th scope="col" class="num" {
             (letter)
-            ", pinned"
+            ", kept"
             span class="compare__label" { (label) }
             @if other.answer.is_none() { (trouble()) }
             br;
@@ -89,9 +89,9 @@ fn head(at: usize, letter: &str, label: &str, other: &Other) -> Html {
                 "Swap"
             }
             " "
-            button type="button" class="link" aria-label={ "Let go of " (letter) }
+            button type="button" class="link" aria-label={ "Remove " (letter) }
                 data-do={ "unpin:" (at) } {
-                "Let go"
+                "Remove"
             }
         }
     }
@@ -137,11 +137,11 @@ mod tests {
         let (a, b, c) = ("v1&m=llama3-8b&n=8", "v1&m=llama3-8b&n=16", "v1&m=llama3-8b&n=32");
         let alone = table(a, &[]);
         assert_eq!((count(&alone, "<table"), count(&alone, " hidden")), (0, 1));
-        assert!(text(&alone).contains("Pin this one as B"));
+        assert!(text(&alone).contains("Keep this as B"));
         let both = table(a, &[b]);
         assert!(text(&both).contains("GPUs816"), "{}", text(&both));
         assert_eq!((count(&both, "<table"), count(&both, " hidden")), (1, 1));
-        assert!(text(&both).contains("Pin this one as C"));
+        assert!(text(&both).contains("Keep this as C"));
         let four = table(a, &[b, c, a]);
         assert!(text(&four).contains("GPUs816328"), "{}", text(&four));
         assert_eq!((count(&four, "data-do=\"swap:"), count(&four, " hidden")), (3, 2));
@@ -162,7 +162,7 @@ mod tests {
             table("v1&m=llama3-8b&n=8", &["v1&m=llama3-8b&n=16", "v1&m=llama3-70b&n=64&rc=full", "v1&do=serve&m=llama3-8b"]);
         let amount = |words: &str| words.split(' ').next().unwrap_or_default().parse::<f64>().unwrap_or(0.0);
         let mut checked = 0;
-        for row in four.as_str().split("<tr").filter(|row| row.contains("compare__more")) {
+        for row in four.as_str().split("<tr").filter(|row| row.contains("compare__more") && !row.contains('×')) {
             let cells: Vec<&str> =
                 row.split("<td class=\"num\">").skip(1).filter_map(|cell| cell.split("</td>").next()).collect();
             let mine = amount(cells[0]);
@@ -177,8 +177,16 @@ mod tests {
     }
 
     #[test]
+    fn what_fits_units_and_differences_are_said() {
+        let words = text(&table("v1&m=llama3-8b&n=8", &["v1&m=llama3-70b&n=8&s=4096&price=4"]));
+        for said in ["Fits", "Does not fit", "Sequence length8192 tokens4096 tokens", "Cost of the run$", " ×"] {
+            assert!(words.contains(said), "{said}: {words}");
+        }
+    }
+
+    #[test]
     fn an_other_that_cannot_be_resolved_says_so() {
         let words = text(&table("v1&m=llama3-8b&n=8", &["v1&m=llama3-8b&n=8&tp=3"]));
-        assert!(words.contains("B, pinnedLlama 3 8B, tensor parallel 3It has an input that needs a look"), "{words}");
+        assert!(words.contains("B, keptLlama 3 8B, tensor parallel 3It has an input that needs a look"), "{words}");
     }
 }

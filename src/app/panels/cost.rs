@@ -59,7 +59,7 @@ fn of_serving(answers: &Answers, opened: &Opened) -> Html {
 }
 
 /// What paper shows of the time: it has no room for the section below.
-const ON_PAPER: [&str; 5] = ["One step", "Utilisation: model (MFU)", "The run", "GPU-hours", "Cost, in the price's currency"];
+const ON_PAPER: [&str; 5] = ["One step", "Utilisation: model (MFU)", "The run", "GPU-hours", "Cost of the run"];
 
 fn on_paper(answers: &Answers) -> Html {
     timing::facts(&answers.job, answers.timing())
@@ -139,7 +139,7 @@ mod tests {
     fn serving_says_what_the_server_prints_and_what_limits_it() {
         let words = |link| text(&cost(&answers(link), &Opened::default()));
         let plain = words("v1&do=serve&m=llama3-8b&n=1");
-        for what in ["Maximum concurrency", "sequences of 8192 tokens", "limited by memory", "Most bits per weight that fit"] {
+        for what in ["Maximum concurrency", "sequences of 8192 tokens", "limited by memory", "Best weight format that fits"] {
             assert!(plain.contains(what), "{what}: {plain}");
         }
         let asked = words("v1&do=serve&m=llama3-8b&n=1&srv=vllm&usr=1000&len=1500&lenp=4k");

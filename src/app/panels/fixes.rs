@@ -1,17 +1,17 @@
-//! Up to three changes that the engine has verified, one click each; or what else would fit.
+//! Up to three changes that make it run, and the largest sizes that fit: each verified by the engine, one click each.
 
 use crate::app::action::Action;
 use crate::app::answers::Answers;
 use crate::app::markup::{Html, html};
 use crate::app::ui::FromWorkers;
-use crate::app::words::{Scale, gpus, whole};
+use crate::app::words::{Scale, gpus, requests, whole};
 use crate::config::BaseFormat;
 use crate::estimator::Verdict;
-use crate::planner::{Change, Fix, Inverse};
-use crate::scenario::{FieldId, Mode, Scenario, Value};
+use crate::planner::{Change, Fix, Growth, Inverse, Known, growth};
+use crate::scenario::{FieldId, Mode, Scenario, Value, show};
 use crate::units::MemoryUnit;
 
-/// The buttons, or the room that is left.
+/// Changes that make it run, and the sizes at which it still runs or would.
 pub fn fixes(answers: &Answers, found: &FromWorkers) -> Html {
     let answer = answers.estimate.verdict();
     let buttons: Html = answers
@@ -22,20 +22,90 @@ pub fn fixes(answers: &Answers, found: &FromWorkers) -> Html {
         .filter(|(_, fix)| fix.fits || answer == Verdict::DoesNotFit)
         .map(|(index, fix)| button(index, fix, answers.unit))
         .collect();
+    let runs = runs(answers, found);
+    let growth = growths(answers, found);
     let searched = answer == Verdict::CannotRun && answers.scenario.mode() == Mode::Train;
-    let others = if searched { "“Search every layout” below" } else { "A smaller model, a shorter sequence or another GPU" };
-    let content = match (buttons.as_str().is_empty(), answer) {
-        (false, _) => html! { div class="fixes" { (buttons) } },
-        (true, Verdict::Fits | Verdict::Tight) => room(answers, found),
-        (true, _) => html! {
-            p class="room" { "No single change makes this run. " (others) " may." }
-        },
-    };
+    let others = if searched { "“Find the best layout” below" } else { "A smaller model or another GPU" };
     html! {
         section class="help" data-own="fixes" data-testid="fixes" aria-label="What would help" {
-            (content)
+            @if !buttons.is_empty() { div class="fixes" { (buttons) } }
+            @if !growth.is_empty() {
+                p class="room" data-testid="room" {
+                    span { (if runs { "Room to grow:" } else { "It would fit with:" }) }
+                    @for (index, item) in growth.iter().enumerate() {
+                        (grow(index, item, answers, found))
+                    }
+                }
+            } @else if runs {
+                p class="room" { "No room to grow with this layout." }
+            } @else if buttons.is_empty() {
+                p class="room" {
+                    "No single change makes this run, not even a sequence of one token. "
+                    (others)
+                    " may."
+                }
+            }
         }
     }
+}
+
+/// True if it runs as it is: by the allocator where the worker has told that.
+fn runs(answers: &Answers, found: &FromWorkers) -> bool {
+    let estimate = &answers.estimate;
+    found.told(answers).map_or_else(|| estimate.runs(), |limits| limits.fits && estimate.blockers.is_empty())
+}
+
+/// The largest sizes that fit, each verified: replayed by the allocator where the worker has told that, else with an assumed
+/// reserve for it.
+pub fn growths(answers: &Answers, found: &FromWorkers) -> Vec<Growth> {
+    answers.growth(found.told(answers).copied(), || found_growths(answers, found))
+}
+
+fn found_growths(answers: &Answers, found: &FromWorkers) -> Vec<Growth> {
+    let told = found.told(answers);
+    let limits = told.map_or_else(
+        || {
+            let inverse = answers.inverse();
+            let longest_seq = inverse.longest_seq.map(|most| if is_about(answers, found) { in_three_digits(most) } else { most });
+            Inverse { longest_seq, ..inverse }
+        },
+        |limits| Inverse { longest_seq: limits.longest_seq, largest_batch: limits.largest_batch },
+    );
+    let format = answers.serving().and_then(|serving| serving.quantization);
+    growth(&answers.job, &Known { runs: runs(answers, found), limits, replayed: told.is_some(), format })
+}
+
+/// True if the longest sequence depends on a reserve that is assumed.
+fn is_about(answers: &Answers, found: &FromWorkers) -> bool {
+    answers.scenario.mode() != Mode::Serve && found.told(answers).is_none()
+}
+
+/// One size as a button that sets it.
+fn grow(index: usize, growth: &Growth, answers: &Answers, found: &FromWorkers) -> Html {
+    let about = if is_about(answers, found) { "about " } else { "" };
+    let words = match growth.change {
+        Change::ContextLength(tokens) => format!("sequences of {about}{} tokens", whole(tokens)),
+        Change::MicroBatch(batch) => format!("micro-batch of {}", whole(batch)),
+        Change::Batches { micro, global } => format!("micro-batch of {}, global batch {}", whole(micro), whole(global)),
+        Change::Requests(most) => format!("{} at once on each replica", requests(most)),
+        Change::Rank(rank) => format!("rank {}", whole(rank)),
+        Change::Quantization(format) => {
+            format!("weights in {}", show(FieldId::WeightDType, &Value::choice(format)))
+        }
+        _ => "frozen weights in 16 bits".to_owned(),
+    };
+    let scale = Scale { unit: answers.unit, decimals: 1 };
+    html! {
+        button type="button" class="room__size" data-do=(Action::Grow(index))
+            title={ "Set it: " (scale.show(growth.after)) " " (answers.unit) " on each GPU" } {
+            (words)
+        }
+    }
+}
+
+/// Writes one of the sizes that fit into the scenario.
+pub fn apply_growth(scenario: &mut Scenario, growth: &Growth) {
+    change(scenario, growth.change);
 }
 
 /// One change as a button.
@@ -97,6 +167,12 @@ pub fn change(scenario: &mut Scenario, change: Change) {
         Change::Expert(to) => (FieldId::ExpertParallel, Value::Integer(to)),
         Change::Images(to) => (FieldId::ImagesPerSequence, Value::Integer(to)),
         Change::GlobalBatch(to) => (FieldId::GlobalBatchSize, Value::Integer(to)),
+        Change::Batches { micro, global } => {
+            scenario.set(FieldId::GlobalBatchSize, Value::Integer(global));
+            (FieldId::MicroBatchSize, Value::Integer(micro))
+        }
+        Change::Requests(to) => (FieldId::ConcurrentSequences, Value::Integer(to)),
+        Change::Rank(to) => (FieldId::Rank, Value::Integer(to)),
     };
     scenario.set(field, value);
 }
@@ -107,54 +183,9 @@ fn in_three_digits(tokens: u64) -> u64 {
     tokens / step * step
 }
 
-/// The largest that still fits, with everything else as it is: replayed by the allocator where the worker has told that, else with an
-/// assumed reserve for it.
-fn room(answers: &Answers, found: &FromWorkers) -> Html {
-    let serves = answers.scenario.mode() == Mode::Serve;
-    let told = found.told(answers);
-    let Inverse { longest_seq, largest_batch } = told.map_or_else(
-        || answers.inverse(),
-        |limits| Inverse { longest_seq: limits.longest_seq, largest_batch: limits.largest_batch },
-    );
-    let (about, longest_seq) =
-        if serves || told.is_some() { ("", longest_seq) } else { ("about ", longest_seq.map(in_three_digits)) };
-    let longest = longest_seq.map(|tokens| {
-        html! {
-            span {
-                "sequences of "
-                (about)
-                b { (whole(tokens)) " tokens" }
-            }
-        }
-    });
-    let per = if serves { "requests at once on each replica:" } else { "micro-batch of" };
-    let batch = largest_batch.map(|largest| {
-        html! {
-            span {
-                (per)
-                " "
-                (about)
-                b { (whole(largest)) }
-            }
-        }
-    });
-    if longest.is_none() && batch.is_none() {
-        return html! {
-            p class="room" { span { "No shorter sequence and no smaller micro-batch runs." } }
-        };
-    }
-    html! {
-        p class="room" {
-            span { "With everything else as it is, this still fits:" }
-            @if let Some(longest) = &longest { (longest) }
-            @if let Some(batch) = &batch { (batch) }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{apply, fixes};
+    use super::{apply, apply_growth, fixes, growths};
     use crate::app::answers::Answers;
     use crate::app::markup::Html;
     use crate::app::panels::tests::{answers, count, text};
@@ -171,17 +202,54 @@ mod tests {
         let mut found = FromWorkers::default();
         let assumed = text(&fixes(&answers, &found));
         assert!(assumed.contains("sequences of about 133\u{202f}000 tokens"), "{assumed}");
-        found.hear_limits(answers.scenario.clone(), "1 1 4321 7 0");
+        found.hear_limits(answers.scenario.clone(), "1 1 43210 4 0");
         let words = text(&fixes(&answers, &found));
-        assert!(words.contains("sequences of 4321 tokens") && words.contains("micro-batch of 7"), "{words}");
-        found.hear_limits(answers.scenario.clone(), "0 1 0 0 0");
-        assert!(text(&fixes(&answers, &found)).contains("No shorter sequence"));
+        assert!(words.contains("sequences of 43\u{202f}210 tokens") && words.contains("micro-batch of 4"), "{words}");
+        // Its word counts, too, where the estimate sees room.
+        found.hear_limits(answers.scenario.clone(), "0 1 4096 0 0");
+        let short = text(&fixes(&answers, &found));
+        assert!(short.contains("It would fit with:sequences of 4096 tokens"), "{short}");
     }
 
     #[test]
-    fn what_fits_says_how_much_more_would() {
+    fn room_is_told_whether_it_fits_or_not() {
         let words = text(&fixes_of(&answers("v1&m=llama3-8b&n=8")));
-        assert!(words.contains("this still fits") && words.contains("tokens"), "{words}");
+        assert!(words.starts_with("Room to grow:sequences of about") && words.contains("micro-batch of 16"), "{words}");
+        // Llama 3 8B by LoRA with long sequences on one card of 24 GiB.
+        let short = answers("v1&do=tune&m=llama3-8b&gpu=rtx4090&n=1&gb=8&s=65536");
+        let words = text(&fixes_of(&short));
+        assert!(words.contains("It would fit with:sequences of about "), "{words}");
+        // No room at all: a model that is larger than the card.
+        let none = text(&fixes_of(&answers("v1&m=llama3-405b&n=8")));
+        assert!(!none.contains("It would fit with:sequences") && !none.contains("Room to grow"), "{none}");
+        let served = text(&fixes_of(&answers("v1&do=serve&m=llama3-8b&n=1&w=awq")));
+        assert!(served.contains("requests at once on each replica") && served.contains("weights in "), "{served}");
+    }
+
+    #[test]
+    fn every_size_runs_once_it_is_set() {
+        for link in [
+            "v1&m=llama3-8b&n=8",
+            "v1&m=llama3-8b&n=8&s=1048576",
+            "v1&m=llama3-8b&n=8&gb=8",
+            "v1&m=llama3-70b&n=64&tp=8&pp=2&z=1&ker=megatron&gb=64&b=1",
+            "v1&do=tune&m=llama3-8b&n=1&gb=4",
+            "v1&do=tune&m=llama3-8b&gpu=rtx4090&n=1&gb=8&ft=qlora",
+            "v1&do=tune&m=llama3-8b&gpu=rtx4090&n=1&gb=8&s=2048&ft=qlora&r=4096",
+            "v1&do=serve&m=llama3-8b&n=1",
+            "v1&do=serve&m=llama3-70b&n=2&tp=2",
+        ] {
+            let answers = answers(link);
+            let found = growths(&answers, &FromWorkers::default());
+            assert!(!found.is_empty(), "{link}");
+            for growth in found {
+                let mut scenario = answers.scenario.clone();
+                apply_growth(&mut scenario, &growth);
+                let after = estimate(&scenario.resolve().expect("a job"));
+                assert!(after.runs(), "{link}: {growth:?}: {:?}", after.blockers);
+                assert_eq!(after.total(), growth.after, "{link}: {growth:?}");
+            }
+        }
     }
 
     #[test]

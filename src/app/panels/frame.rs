@@ -3,10 +3,12 @@
 use super::controls::form;
 use super::dialogs::frames;
 use super::places::{evidence, methods, planner};
+use super::sections::{about, sections, welcome};
 use super::sources::assumptions;
 use super::teach::{stage, teach};
 use crate::app::markup::{Html, html};
 use crate::app::more::slot;
+use crate::app::ui::View;
 
 /// The first screen, and the place of everything below it.
 pub fn first_screen() -> Html {
@@ -21,6 +23,8 @@ pub fn first_screen() -> Html {
                 div data-own="printed" {}
                 p class="printed__link" data-own="printed-link" {}
             }
+            (welcome())
+            (sections(View::default()))
             div class="desk" data-key="desk" {
                 (form())
                 section class="answer" id="answer" tabindex="-1" aria-label="Answer" {
@@ -55,8 +59,8 @@ pub fn below() -> Html {
                         div class="section__head" {
                             h2 { "Where the memory goes" }
                             p class="section__note" {
-                                "On the fullest GPU, at the fullest moment. Open a line to see \
-                                 what is behind it; “?” explains a figure."
+                                "Peak memory of the most loaded GPU. Open a line to see what is \
+                                 behind it; “?” explains a figure."
                             }
                         }
                         table data-own="ledger" {}
@@ -65,19 +69,22 @@ pub fn below() -> Html {
                     div data-own="cost" {}
                 }
             }
-            section class="section section--screen" data-own="time" {}
+            section class="section section--screen" id="go-time" tabindex="-1" data-own="time" {}
             div class="step" id="timeline" tabindex="-1" aria-busy="true" data-testid="timeline" {
                 (slot::fetching())
             }
             (fits())
             section class="section section--screen" { (methods()) }
-            section class="section section--screen" {
+            section class="section section--screen" id="go-compare" tabindex="-1" {
                 div class="pair pair--even" {
                     div data-own="saved" {}
                     div data-own="compare" {}
                 }
             }
-            section class="section section--screen" { (assumptions()) (evidence()) }
+            section class="section section--screen" id="go-sources" tabindex="-1" {
+                (assumptions())
+                (evidence())
+            }
             section class="section section--screen" {
                 div class="section__head" {
                     h2 { "How well it is checked" }
@@ -122,6 +129,7 @@ pub fn foot() -> Html {
             span { "Headroom " (env!("CARGO_PKG_VERSION")) }
             span { "Everything is computed in this browser. Nothing is sent anywhere." }
             span { "MIT or Apache-2.0" }
+            (about())
             button type="button" class="link" data-do="teach" { "Teach with it" }
             button type="button" class="link" data-do="theme" { "Switch between light and dark" }
         }
@@ -155,6 +163,7 @@ mod tests {
         let page = [first_screen(), below(), foot(), dialogs()].into_iter().collect();
         for part in [
             "bar",
+            "sections",
             "notices",
             "strip",
             "printed",

@@ -19,6 +19,10 @@ pub enum Icon {
     Share,
     /// A board on its stand.
     Teach,
+    /// Sheets on a pile.
+    Saved,
+    /// Two bars side by side.
+    Compare,
 }
 
 impl Icon {
@@ -31,6 +35,8 @@ impl Icon {
             Self::Save => "M6 4h12v16l-6-4-6 4z",
             Self::Share => "M12 15V4M8 8l4-4 4 4M5 13v7h14v-7",
             Self::Teach => "M4 4h16v11H4zM12 15v5M8 20h8",
+            Self::Saved => "M4 7h12v13H4zM8 7V4h12v13h-4",
+            Self::Compare => "M5 20V8h5v12zM14 20V4h5v16zM3 20h18",
         }
     }
 

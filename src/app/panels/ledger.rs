@@ -87,7 +87,7 @@ pub fn ledger(answers: &Answers, opened: &Opened) -> Html {
                     th scope="col" { "Part" }
                     th scope="col" class="num" { "Memory" }
                     th scope="col" class="num" { "Share" }
-                    th scope="col" { "How sure, and from where" }
+                    th scope="col" { "Confidence and source" }
                 }
             }
             tbody { (rows(estimate, scale, opened)) }

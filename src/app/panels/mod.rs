@@ -15,6 +15,7 @@ pub mod places;
 pub mod printed;
 pub mod remarks;
 pub mod saved;
+pub mod sections;
 pub mod sources;
 pub mod teach;
 pub mod time;

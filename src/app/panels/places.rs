@@ -3,14 +3,16 @@
 use crate::app::markup::{Html, html};
 use crate::app::more::slot;
 
-/// Five documents, five answers: one table for all, one sheet for each document.
+use super::sections::Section;
+
+/// The formulas of five documents: one table for all, one sheet for each document.
 pub fn methods() -> Html {
     html! {
         div class="section__head" {
-            h2 { "Five documents, five answers" }
+            h2 { "What five published formulas say" }
             p class="section__note" {
-                "The same scenario by the engine and by the methods of five documents, for one GPU \
-                 of this layout. A dash means that nothing of this kind is counted."
+                "This scenario by Headroom and by the formulas of five documents, for one GPU of \
+                 this layout (– = not counted)."
             }
         }
         div class="methods" id="methods" tabindex="-1" aria-busy="true" data-testid="methods" {
@@ -34,13 +36,13 @@ pub const PLANNER: &str = "plan";
 /// The fold of the search over layouts; closed, it asks for nothing. The search lays out training only: while a model is served, the style sheet hides the fold.
 pub fn planner() -> Html {
     html! {
-        section class="section section--screen planner" {
+        section class="section section--screen planner" id=(Section::Layouts.id()) tabindex="-1" {
             details class="plan" data-toggle=(PLANNER) data-testid="planner" {
                 summary class="plan__summary" {
-                    h2 { "Search every layout" }
+                    h2 { "Find the best layout" }
                     p class="section__note" {
-                        "The fewest GPUs that run it, the fastest and the cheapest layout, and why \
-                         not others."
+                        "Tries every valid combination: the fewest GPUs, the fastest and the \
+                         cheapest layout, and why not others."
                     }
                 }
                 div class="plan__place" id=(PLANNER) tabindex="-1" data-testid="plan" {

@@ -14,7 +14,8 @@ use crate::scenario::FieldId;
 pub fn time(answers: &Answers, opened: &Opened) -> Html {
     let heading = if answers.job.training().is_some() { "How long a step takes" } else { "How long an answer takes" };
     html! {
-        section class="section section--screen" data-own="time" data-testid="time" {
+        section class="section section--screen" id="go-time" tabindex="-1" data-own="time"
+            data-testid="time" {
             div class="section__head" {
                 h2 { (heading) }
                 (notes(answers))
@@ -27,10 +28,8 @@ pub fn time(answers: &Answers, opened: &Opened) -> Html {
 /// What the figures are, and what they are not.
 fn notes(answers: &Answers) -> Html {
     let what = match answers.timing() {
-        Timing::Training { .. } => Some(
-            "On the pipeline stage that works longest. Price, network and emissions are yours to change under Time and cost.",
-        ),
-        Timing::Serving(_) => Some("Without waiting for others' requests. The price is yours to change under Time and cost."),
+        Timing::Training { .. } => Some("For the slowest pipeline stage. Change price, network and CO₂ under Time and cost."),
+        Timing::Serving(_) => Some("No request waits for another. Change the price under Time and cost."),
         Timing::Unknown(_) => None,
     };
     let caveat = what.and_then(|_| timing::caveat(answers.estimate.verdict()));
@@ -92,7 +91,7 @@ fn ledger(step: &Step, opened: &Opened) -> Html {
                     th scope="col" { "What takes the time" }
                     th scope="col" class="num" { "Time" }
                     th scope="col" { "Share" }
-                    th scope="col" { "How sure, and from where" }
+                    th scope="col" { "Confidence and source" }
                 }
             }
             tbody {

@@ -1,13 +1,17 @@
 //! The bar at the top: name, undo, unit, save, share, theme.
 
 use super::icon::Icon;
+use super::sections::Section;
+use crate::app::action::Action;
 use crate::app::markup::{Html, html};
 use crate::app::words::about;
 use crate::scenario::Scenario;
+use crate::scenario::records::SavedScenario;
 use crate::units::MemoryUnit;
 
-/// The bar that stays at the top; `undo` and `redo`: there is something to take back, or to do again.
-pub fn top_bar(scenario: &Scenario, (undo, redo): (bool, bool)) -> Html {
+/// The bar that stays at the top, beside so many scenarios that are compared with; `undo` and `redo`: there is something to take back,
+/// or to do again.
+pub fn top_bar(scenario: &Scenario, compared: usize, (undo, redo): (bool, bool), saved: &[SavedScenario]) -> Html {
     let unit = scenario.memory_unit();
     html! {
         header class="bar" data-own="bar" {
@@ -34,17 +38,19 @@ pub fn top_bar(scenario: &Scenario, (undo, redo): (bool, bool)) -> Html {
                     (unit_option(MemoryUnit::Gb, "gb", "Decimal: 1 GB is 1 000 000 000 bytes", unit))
                 }
                 span class="bar__gap" {}
-                button type="button" class="button" aria-label="Save" data-testid="save"
+                button type="button" class="button bar__save" aria-label="Save" title="Save" data-testid="save"
                     data-do="dialog:save" {
                     (Icon::Save.html())
                     span class="bar__word" { "Save" }
                 }
-                button type="button" class="button button--main" aria-label="Share"
+                (saved_menu(saved))
+                (compare(compared))
+                button type="button" class="button button--main" aria-label="Share" title="Share"
                     data-testid="share" data-do="dialog:share" {
                     (Icon::Share.html())
                     span class="bar__word" { "Share" }
                 }
-                button type="button" class="button bar__teach" aria-label="Teach"
+                button type="button" class="button bar__teach" aria-label="Teach" title="Teach"
                     data-testid="teach-open" data-do="teach" {
                     (Icon::Teach.html())
                     span class="bar__word" { "Teach" }
@@ -54,6 +60,60 @@ pub fn top_bar(scenario: &Scenario, (undo, redo): (bool, bool)) -> Html {
                     data-do="theme" {
                     (Icon::Theme.html())
                 }
+            }
+        }
+    }
+}
+
+/// The saved scenarios behind a button: two clicks open one.
+fn saved_menu(records: &[SavedScenario]) -> Html {
+    let count = records.len().to_string();
+    html! {
+        button type="button" class="button" aria-label={ "Saved scenarios: " (count) }
+            title="Saved scenarios" data-testid="saved-menu-open" popovertarget=(MENU) {
+            (Icon::Saved.html())
+            span class="bar__word" { "Saved" @if !records.is_empty() { " (" (count) ")" } }
+        }
+        div id=(MENU) class="menu" popover="auto" role="group" aria-label="Saved scenarios"
+            data-testid="saved-menu" {
+            @if records.is_empty() { p class="menu__empty" { "Nothing saved on this device yet." } }
+            @for record in records {
+                button type="button" class="menu__item" data-key=(record.id)
+                    data-do={ "saved-open:" (record.id) } popovertarget=(MENU)
+                    popovertargetaction="hide" {
+                    (record.name)
+                }
+            }
+            div class="menu__tools" {
+                button type="button" class="button" data-do="dialog:save" popovertarget=(MENU)
+                    popovertargetaction="hide" {
+                    "Save this one"
+                }
+                button type="button" class="button" data-do=(Action::GoTo(Section::Compare)) popovertarget=(MENU)
+                    popovertargetaction="hide" {
+                    "Rename, compare, download"
+                }
+            }
+        }
+    }
+}
+
+/// Id of the saved scenarios behind their button.
+const MENU: &str = "saved-menu";
+
+/// One click keeps the scenario to compare with; once some are kept, it leads to their table.
+fn compare(compared: usize) -> Html {
+    let (action, label) = match compared {
+        0 => (Action::Pin, "Compare: keep this scenario as B".to_owned()),
+        some => (Action::GoTo(Section::Compare), format!("Compare: {some} kept")),
+    };
+    html! {
+        button type="button" class="button bar__compare" aria-label=(label) title=(label)
+            data-testid="compare-open" data-do=(action) {
+            (Icon::Compare.html())
+            span class="bar__word" {
+                "Compare"
+                @if compared > 0 { " (" (compared) ")" }
             }
         }
     }
@@ -80,6 +140,7 @@ mod tests {
     use super::top_bar;
     use crate::app::panels::tests::{count, text};
     use crate::scenario::codec::decode;
+    use crate::scenario::records::SavedScenario;
     use crate::scenario::{FieldId, Scenario, Value, parse};
     use crate::units::MemoryUnit;
 
@@ -87,7 +148,7 @@ mod tests {
     fn a_name_is_text_and_never_markup() {
         let mut scenario = Scenario::default();
         scenario.set_name("<b>mine</b>");
-        let bar = top_bar(&scenario, (false, false));
+        let bar = top_bar(&scenario, 0, (false, false), &[]);
         assert_eq!(count(&bar, "<b>"), 0);
         assert!(text(&bar).contains("&lt;b&gt;mine&lt;/b&gt; · Training"));
     }
@@ -95,8 +156,26 @@ mod tests {
     #[test]
     fn steps_without_history_are_disabled() {
         let scenario = decode("v1").scenario;
-        assert_eq!(count(&top_bar(&scenario, (false, false)), " disabled"), 2);
-        assert_eq!(count(&top_bar(&scenario, (true, true)), " disabled"), 0);
+        assert_eq!(count(&top_bar(&scenario, 0, (false, false), &[]), " disabled"), 2);
+        assert_eq!(count(&top_bar(&scenario, 0, (true, true), &[]), " disabled"), 0);
+    }
+
+    #[test]
+    fn saved_scenarios_and_the_comparison_are_in_reach() {
+        let record = |id: &str| SavedScenario {
+            id: id.to_owned(),
+            name: format!("<{id}>"),
+            saved_at_ms: 7,
+            revision: 1,
+            link: "v1".to_owned(),
+        };
+        let scenario = decode("v1").scenario;
+        let none = top_bar(&scenario, 0, (false, false), &[]);
+        assert!(text(&none).contains("Nothing saved on this device yet.") && count(&none, "data-do=\"pin\"") == 1);
+        let some = top_bar(&scenario, 2, (false, false), &[record("a"), record("b")]);
+        assert!(text(&some).contains("Saved (2)") && text(&some).contains("&lt;a&gt;"), "{}", text(&some));
+        assert_eq!((count(&some, "saved-open:"), count(&some, "data-do=\"pin\"")), (2, 0));
+        assert!(text(&some).contains("Compare (2)") && count(&some, "go:go-compare") == 2);
     }
 
     #[test]

@@ -37,7 +37,10 @@ fn without(part: &str, serves: bool) -> Option<Html> {
         },
         "cost" => html! { div data-own="cost" { (line()) } },
         "time" => html! {
-            section class="section section--screen" data-own="time" data-testid="time" { (line()) }
+            section class="section section--screen" id="go-time" tabindex="-1" data-own="time"
+                data-testid="time" {
+                (line())
+            }
         },
         _ => return None,
     })
@@ -74,7 +77,7 @@ fn curve(axis: Axis, serves: bool) -> Html {
 #[cfg(test)]
 mod tests {
     use super::{instead, without};
-    use crate::app::answers::{Answers, Look, Plots};
+    use crate::app::answers::{Answers, Plots};
     use crate::app::history::Snapshot;
     use crate::app::markup::Html;
     use crate::app::panels::tests::{answers, count, text};
@@ -86,11 +89,11 @@ mod tests {
     /// Every part of the page that shows figures, with what it would show by itself.
     fn parts(answers: &Answers) -> Vec<(&'static str, Html)> {
         let ui = Ui::default();
-        let plots = Plots::of(answers, Look { log: true, size: (412, 254) }, &ui.found, None).0;
+        let plots = Plots::of(answers, ui.look.of_curves(), &ui.found, None).0;
         vec![
             ("verdict", verdict::verdict(answers, answers.standing, &ui.found, &ui.opened)),
             ("strip", verdict::strip(answers, answers.standing, &ui.found)),
-            ("stack", bar::stack(answers, 848, false)),
+            ("stack", bar::stack(answers, &ui.look, &ui.opened)),
             ("fixes", fixes::fixes(answers, &ui.found)),
             ("curve-seq", curves::panel(&plots, Axis::SeqLength, answers.unit, &ui.look, None, &ui.opened)),
             ("curve-gpus", curves::panel(&plots, Axis::Gpus, answers.unit, &ui.look, None, &ui.opened)),

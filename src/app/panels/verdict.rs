@@ -5,7 +5,8 @@ use crate::app::explaining::{button, place};
 use crate::app::headline::{Headline, replicas_of};
 use crate::app::markup::{Html, html};
 use crate::app::panels::remarks::remarks;
-use crate::app::serving::{self, Counts, LoadFigure};
+use crate::app::serving::{self, Counts};
+use crate::app::timing::CardFigure;
 use crate::app::ui::{FromWorkers, Opened};
 use crate::app::words::{self, about, gpus, hardware, tone, upper_first, verdict_word};
 use crate::app::{following, timing};
@@ -55,7 +56,7 @@ fn answer(answers: &Answers, (found, opened): (&FromWorkers, &Opened), said: &He
                     @if said.margin.of_memory { (button(opened, "margin", "what is left or missing")) }
                 }
             }
-            @if let Some(figures) = figures(answers, opened) { (figures) }
+            @if let Some(figures) = figures(answers, opened).or_else(|| no_figures(answers)) { (figures) }
             (remarks(&answers.scenario))
             (note)
             (place(opened, "margin"))
@@ -148,16 +149,16 @@ fn counts(answers: &Answers, told: &FromWorkers, opened: &Opened) -> Html {
     let found = answers.users();
     let counts = Counts::of(&answers.job, &answers.count, found);
     let counts = told.told(answers).map_or(counts.clone(), |limits| limits.counts(&answers.count, counts));
-    let explained = if found.is_some() { "the smallest count that carries the users" } else { "the smallest count that runs" };
+    let explained = if found.is_some() { "the first count that carries the users" } else { "the first count that works" };
     html! {
         p class="verdict__more" {
-            "Arithmetic minimum "
+            "By memory alone at least "
             b data-testid="gpu-arithmetic" { (counts.arithmetic) }
-            ","
-            (button(opened, ARITHMETIC, "the arithmetic minimum"))
+            ";"
+            (button(opened, ARITHMETIC, "the count by memory alone"))
             " "
             (counts.introduced)
-            " "
+            ": "
             b data-testid="gpu-runnable" { (counts.smallest) }
             "."
             (button(opened, RUNNABLE, explained))
@@ -181,23 +182,20 @@ fn take(found: &UsersAnswer) -> Option<Html> {
     })
 }
 
-/// How fast and how dear serving is at the load that the answer is about; nothing when training.
+/// Time and money beside the memory: of a training its step, its run and its cost; of serving how fast and how dear it is at the load
+/// that the answer is about. Each opens its explanation.
 fn figures(answers: &Answers, opened: &Opened) -> Option<Html> {
-    let load = answers.load()?;
-    let assumed = serving::load_assumed(&answers.scenario, &answers.job, load, answers.users());
-    let Some(figures) = serving::load_figures(&answers.job, load) else {
-        return Some(html! {
-            p class="verdict__load" data-testid="load" {
-                @if let Some(unknown) = timing::unknown(&answers.scenario, answers.timing()) {
-                    (unknown)
-                }
-            }
-        });
+    let (figures, note) = if let Some(load) = answers.load() {
+        let assumed = serving::load_assumed(&answers.scenario, &answers.job, load, answers.users());
+        (serving::load_figures(&answers.job, load)?.to_vec(), assumed)
+    } else {
+        let figures = timing::card(&answers.job, &answers.estimate, answers.timing())?.to_vec();
+        (figures, timing::caveat(answers.estimate.verdict()).unwrap_or_default().to_owned())
     };
-    let tile = |figure: &LoadFigure| {
+    let tile = |figure: &CardFigure| {
         html! {
             div class="load__figure" {
-                dt { (figure.label) " " (button(opened, figure.path, figure.label)) }
+                dt { (figure.label) " " (button(opened, figure.path, &figure.named())) }
                 dd {
                     b class="number" { (figure.value) }
                     @if !figure.note.is_empty() {
@@ -210,13 +208,19 @@ fn figures(answers: &Answers, opened: &Opened) -> Option<Html> {
     };
     Some(html! {
         div class="verdict__load" data-testid="load" {
-            dl class="load" {
+            dl class={ "load load--" (figures.len()) } {
                 @for item in &figures { (tile(item)) }
             }
-            p class="load__assumed" { (assumed) }
+            @if !note.is_empty() { p class="load__assumed" { (note) } }
             @for figure in &figures { (place(opened, figure.path)) }
         }
     })
+}
+
+/// Why the card has no time and no money; nothing where it has them.
+fn no_figures(answers: &Answers) -> Option<Html> {
+    let unknown = timing::unknown(&answers.scenario, answers.timing())?;
+    Some(html! { p class="verdict__load" data-testid="load" { (unknown) } })
 }
 
 /// The answer in one line, for the top of a phone's screen.
@@ -244,7 +248,9 @@ pub fn spoken(answers: &Answers, standing: Standing, found: &FromWorkers) -> Str
         let remarks: String =
             words::remarks(&answers.scenario).iter().flat_map(|remark| [" ".to_owned(), remark.plain()]).collect();
         let margin = said.margin;
-        format!("{} {} {} {} {}.{remarks}", said.word, said.sentence, margin.number, margin.unit, margin.caption)
+        let card = timing::card(&answers.job, &answers.estimate, answers.timing());
+        let beside = card.map_or_else(String::new, |figures| format!(" {}.", timing::spoken(&figures)));
+        format!("{} {} {} {} {}.{beside}{remarks}", said.word, said.sentence, margin.number, margin.unit, margin.caption)
     };
     match standing {
         Standing::Present => whole(),
@@ -291,8 +297,26 @@ mod tests {
     fn the_answer_says_verdict_margin_and_counts() {
         let words = text(&verdict(&answers("v1&m=llama3-8b&n=8"), &Ui::default()));
         assert!(words.starts_with("Fits. Training Llama 3 8B on 8 × H100 SXM5"), "{words}");
-        assert!(words.contains("free on each GPU") && words.contains("Arithmetic minimum"), "{words}");
+        assert!(words.contains("free on each GPU") && words.contains("By memory alone at least"), "{words}");
         assert!(!words.contains("Last valid answer"), "{words}");
+    }
+
+    #[test]
+    fn a_training_says_its_time_and_its_money() {
+        let page = verdict(&answers("v1&m=llama3-8b&n=8"), &Ui::default());
+        let words = text(&page);
+        for what in ["One step ", " s", "The run ", " days", "1.00 T tokens", "Cost of the run $", "at $2.00 per GPU-hour"] {
+            assert!(words.contains(what), "{what}: {words}");
+        }
+        assert_eq!(count(&page, "data-do=\"open:why/card/"), 3);
+        let heard = spoken(&answers("v1&m=llama3-8b&n=8"), &Ui::default());
+        assert!(heard.contains("One step ") && heard.contains("Cost of the run $"), "{heard}");
+        // Without enough memory the figures say so; a layout that no rule allows has none.
+        assert!(text(&verdict(&answers("v1&m=llama3-70b&n=8"), &Ui::default())).contains("with enough memory"));
+        let blocked = verdict(&answers("v1&m=llama3-8b&n=24"), &Ui::default());
+        assert_eq!(count(&blocked, "data-testid=\"load\""), 0, "{}", text(&blocked));
+        let unknown = text(&verdict(&answers("v1&m=llama3-8b&n=8&gpu=m3-ultra"), &Ui::default()));
+        assert!(unknown.contains("No time and cost"), "{unknown}");
     }
 
     #[test]
@@ -389,7 +413,6 @@ mod tests {
         assert_eq!((count(&page, "data-do=\"open:why/load/"), count(&page, "data-do=\"users\"")), (4, 0));
         let unknown = text(&verdict(&answers("v1&do=serve&m=llama3-8b&n=1&bw=empty"), &Ui::default()));
         assert!(unknown.contains("memory bandwidth") && !unknown.contains("Price of a million"), "{unknown}");
-        assert_eq!(count(&verdict(&answers("v1&m=llama3-8b&n=8"), &Ui::default()), "data-testid=\"load\""), 0);
     }
 
     #[test]
@@ -400,7 +423,7 @@ mod tests {
         let words = text(&page);
         let fewest = needed.users().expect("asked").fewest.expect("some");
         assert!(words.starts_with("Does not fit for these users. 200 users need "), "{words}");
-        assert!(words.contains(&format!("smallest that carries 200 users {}", gpus(fewest.gpus))), "{words}");
+        assert!(words.contains(&format!("the first count that carries 200 users: {}", gpus(fewest.gpus))), "{words}");
         assert!(words.contains("With all 200 users active at once on "), "{words}");
         assert_eq!(count(&page, "data-do=\"users\""), 1);
         assert!(page.as_str().contains("verdict tone--bad"), "what does not fit is not green");

@@ -211,15 +211,12 @@ fn load(stage: &schedule::Stage) -> Load {
 fn line((term, seconds): (Term, f64), measured: bool, run: &TrainingRun) -> TimeLine {
     use Certainty::{Assumed, Modelled};
     let (label, formula, certainty, source) = match term {
-        Term::Products => (
-            "Matrix products",
-            "each product's tiles in waves over the multiprocessors at the best measured rate, or its bytes at the memory's bandwidth",
-            Modelled,
-            sources::MATMUL_CEILING,
-        ),
+        Term::Products => {
+            ("Matrix products", "by compute or by memory bandwidth, whichever is slower", Modelled, sources::MATMUL_CEILING)
+        }
         Term::Attention => (
             "Attention",
-            "unmasked pairs at the kernel's published rate; with scores in memory, products, softmax and dropout one by one",
+            "at the kernel's published speed; where scores are kept in memory, product by product",
             Modelled,
             sources::FLASH_ATTENTION_2023,
         ),

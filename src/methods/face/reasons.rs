@@ -114,7 +114,7 @@ pub(super) fn of_states(scene: Scene<'_>, states: &StatesUse, kind: MethodKind) 
     }
     let (says, engine) = (states.parameters, scene.engine.parameters);
     if says != engine {
-        why.push(format!("it reckons with {} parameters, the model has {}", parameters(says), parameters(engine)));
+        why.push(format!("it assumes {} parameters, the model has {}", parameters(says), parameters(engine)));
     }
     let (mine, theirs) = (at(states.bytes), at(engine_bytes(scene.inputs)));
     if (mine - theirs).abs() > 1e-9 {
@@ -123,7 +123,7 @@ pub(super) fn of_states(scene: Scene<'_>, states: &StatesUse, kind: MethodKind) 
     }
     let (mine, theirs) = (by(states.divisors), by(layout_divisors(scene.inputs)));
     if mine != theirs {
-        why.push(format!("{} where this layout divides {}", divided(mine), by_words(theirs)));
+        why.push(apart(mine, theirs));
     }
     if scene.inputs.pipeline_model_parallel_size > 1 {
         why.push("the engine shows the most loaded stage, with embedding or head".to_owned());
@@ -320,10 +320,11 @@ fn number(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-fn divided(divisor: u64) -> String {
-    if divisor <= 1 { "it is not divided".to_owned() } else { format!("it divides by {divisor}") }
-}
-
-fn by_words(divisor: u64) -> String {
-    if divisor <= 1 { "nothing".to_owned() } else { format!("by {divisor}") }
+/// In how many parts a document divides an amount, and in how many this layout does.
+fn apart(mine: u64, theirs: u64) -> String {
+    match (mine, theirs) {
+        (0 | 1, shared) => format!("it ignores that {shared} GPUs share this"),
+        (mine, 0 | 1) => format!("it divides by {mine}, which no GPUs share here"),
+        (mine, theirs) => format!("it divides by {mine}, where {theirs} GPUs share this"),
+    }
 }

@@ -258,7 +258,7 @@ fn scenarios_beside_each_other_are_told_apart() {
         (words(compare::compare(&snapshot, &answers).as_str()), table)
     };
     let (page, table) = said("v1&n=1", "v1&n=1&mem=12");
-    assert!(page.contains("Llama 3 8B, 1 × H100 SXM5B, pinned") && page.contains("1 × H100 SXM5 (edited: 12 GiB)"), "{page}");
+    assert!(page.contains("Llama 3 8B, 1 × H100 SXM5B, kept") && page.contains("1 × H100 SXM5 (edited: 12 GiB)"), "{page}");
     assert!(!table.iter().any(|(name, ..)| name == "Model"));
     let (_, table) = said("v1&n=1&m=qwen3-30b-a3b&mt=mimo-v2&l=40&nc=swa-head-dim", "v1&n=1");
     let line = |name: &str| table.iter().find(|(known, ..)| known == name).cloned();

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headroom::app::answers::{Answers, Plots, Stairs};
+use headroom::app::curve_view::Lines;
 use headroom::app::explaining;
 use headroom::app::fields::picker::Picker;
 use headroom::app::history::Snapshot;
@@ -25,7 +26,7 @@ use headroom::app::more::{answer, slot};
 use headroom::app::panels::dialogs::paste::{Found, Pasted};
 use headroom::app::panels::{ledger, printed, teach, unanswered};
 use headroom::app::parts::{self, Around, Now, Seen};
-use headroom::app::ui::{ChartsLook, Dialog, Dialogs, Notice, Opened, Saved, Toast, Ui, Unread};
+use headroom::app::ui::{ChartsLook, Dialog, Dialogs, Notice, Opened, Saved, Toast, Ui, Unread, View};
 use headroom::planner::Axis;
 use headroom::scenario::codec::{decode, encode};
 use headroom::scenario::records::SavedScenario;
@@ -68,7 +69,14 @@ fn state(name: &str, said: &Snapshot, answers: &Answers) -> Ui {
         "typed" => typed(ui, said),
         "told" => told(ui, said),
         "fixes" => {
-            let look = ChartsLook { log_axis: false, at_step: true, bar_width: 340, plot_size: (320, 240), axis: Axis::Gpus };
+            let look = ChartsLook {
+                log_axis: false,
+                at_step: true,
+                bar_width: 340,
+                plot_size: (320, 240),
+                axis: Axis::Gpus,
+                ..ChartsLook::default()
+            };
             Ui { look, ..ui }
         }
         "share" => {
@@ -90,6 +98,8 @@ fn opened(mut ui: Ui) -> Ui {
     let kinds = ["Weights", "Gradients", "Optimizer states", "Activations", "KV cache", "Temporary", "Framework"];
     ui.opened.open.extend(kinds.map(|kind| format!("ledger/{kind}")));
     ui.opened.open.extend((0..7).map(|fold| format!("fold-{fold}")));
+    ui.look.lines = Lines { division: true, best: true };
+    ui.view = View::Teach;
     ui.opened.open.extend(fields().iter().map(|field| format!("help-{}", field.key)));
     ui.opened
         .open

@@ -8,7 +8,7 @@ use headroom::app::answers::Answers;
 use headroom::app::history::Snapshot;
 use headroom::app::panels::{bar, ledger};
 use headroom::app::report::Report;
-use headroom::app::ui::Opened;
+use headroom::app::ui::{ChartsLook, Opened};
 use headroom::app::words::kinds;
 use headroom::config::Job;
 use headroom::estimator::{Estimate, MemoryKind, Printed, estimate};
@@ -160,7 +160,8 @@ proptest! {
         let said = Snapshot { scenario: decode(&link).scenario, compare: Vec::new() };
         let answers = Answers::of(&said, None).0;
         let printed = Printed::of(&answers.estimate, answers.unit);
-        let (ledger, stack) = (ledger::ledger(&answers, &Opened::default()), bar::stack(&answers, 848, false));
+        let (ledger, stack) =
+            (ledger::ledger(&answers, &Opened::default()), bar::stack(&answers, &ChartsLook::default(), &Opened::default()));
         let report = Report::of(&said.scenario, &answers.job, None);
         let rows = report.ledger();
         let facts = Facts::of(&said.scenario).expect("facts");

@@ -350,7 +350,7 @@ mod tests {
         for part in [
             "Leanest",
             "Fastest, cheapest",
-            "The scenario's own layout when it was searched, d8, FSDP",
+            "The scenario's own layout when it was searched, DP 8, FSDP",
             "GPUs can run it with",
             "version 1 of the space",
             "layouts in",

@@ -26,9 +26,8 @@ pub fn panel(scenario: &Scenario, form: &Form) -> Html {
     }
     html! {
         p class="methods__line quiet" {
-            "Goes through every legal layout of this training run, with memory and step time of \
-             each, and says which are best, and why others are not. Nothing is skipped by a \
-             guess."
+            "Works out memory and step time of every valid combination for this training run, and \
+             says which are best and why others are not. None is skipped."
         }
         (questions(scenario, form, &job))
         (present(&job))
@@ -181,21 +180,18 @@ fn present(job: &Job) -> Html {
     let inverse = inverse(&Lengths::of(job));
     let sequence = match inverse.longest_seq {
         Some(tokens) => format!("sequences of up to {} tokens", whole(tokens)),
-        None => "no sequence at all".to_owned(),
+        None => "not even one token".to_owned(),
     };
     let per = if job.training().is_some() { "a micro-batch of up to" } else { "up to" };
     let after = if job.training().is_some() { "" } else { " sequences at once" };
-    let batch = match inverse.largest_batch {
-        Some(largest) => format!("{per} {}{after}", whole(largest)),
-        None => "no batch".to_owned(),
+    let words = match (inverse.longest_seq, inverse.largest_batch) {
+        (None, None) => "Nothing fits with this layout, not even one token.".to_owned(),
+        (_, Some(largest)) => format!("Room with this layout: {sequence}, or {per} {}{after}.", whole(largest)),
+        (_, None) => format!("Room with this layout: {sequence}; no batch fits."),
     };
     html! {
         p class="methods__line" data-testid="plan-present" {
-            "With the present layout and all else as it is, "
-            (sequence)
-            " or "
-            (batch)
-            " would fit."
+            (words)
         }
     }
 }
@@ -230,11 +226,7 @@ mod tests {
     fn serving_has_a_way_out_instead_of_a_form() {
         let html = of("v1&do=serve&m=llama3-8b&n=1", "");
         assert_eq!(count(&html, "<form"), 0);
-        assert!(
-            text(&html).contains("switch to Train") && text(&html).contains("sequences at once would fit"),
-            "{}",
-            text(&html)
-        );
+        assert!(text(&html).contains("switch to Train") && text(&html).contains("sequences at once."), "{}", text(&html));
         assert!(text(&of("v1&m=llama3-8b&n=8&tp=3", "")).contains("needs a look"));
     }
 }

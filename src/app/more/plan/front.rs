@@ -127,7 +127,7 @@ fn twin(points: &[Point<'_>], several: bool, now: &Scenario, unit: MemoryUnit) -
         .collect();
     html! {
         details class="twin" {
-            summary { "Its points as a table" }
+            summary { "Show the points as a table" }
             div class="twin__scroll" tabindex="0" role="region" aria-label="Points of the front" {
                 table class="table" data-testid="plan-front-table" {
                     thead {

@@ -8,16 +8,16 @@ use crate::scenario::{FieldId, Scenario, Value};
 
 /// How a degree is called in a short line; those that are 1 are left out.
 const SHORT: [(Degree, &str); 7] = [
-    (Degree::Tensor, "t"),
-    (Degree::Context, "cp"),
-    (Degree::Pipeline, "p"),
-    (Degree::Data, "d"),
-    (Degree::Expert, "ep"),
-    (Degree::ExpertTensor, "etp"),
-    (Degree::Chunks, "v"),
+    (Degree::Tensor, "TP"),
+    (Degree::Context, "CP"),
+    (Degree::Pipeline, "PP"),
+    (Degree::Data, "DP"),
+    (Degree::Expert, "EP"),
+    (Degree::ExpertTensor, "ETP"),
+    (Degree::Chunks, "VP"),
 ];
 
-/// `t8 p8 d8 v3, ZeRO-1, selective, micro-batch 1`: degrees above 1, then everything that was chosen.
+/// `TP 8 × PP 8 × DP 8 × VP 3, ZeRO-1, selective, micro-batch 1`: degrees above 1, then everything that was chosen.
 pub fn words(choice: &Choice) -> String {
     let layout = &choice.layout;
     let experts = layout.ep() > 1;
@@ -25,9 +25,9 @@ pub fn words(choice: &Choice) -> String {
     let degrees: Vec<String> = SHORT
         .into_iter()
         .filter(|(degree, _)| shown(*degree))
-        .map(|(degree, short)| format!("{short}{}", degree.of(choice)))
+        .map(|(degree, short)| format!("{short} {}", degree.of(choice)))
         .collect();
-    let first = if degrees.is_empty() { "one GPU".to_owned() } else { degrees.join(" ") };
+    let first = if degrees.is_empty() { "one GPU".to_owned() } else { degrees.join(" × ") };
     let mut parts = vec![first, layout.sharding.short.to_owned()];
     if layout.replicas() > 1 {
         parts.push(format!("{} sharding groups", layout.replicas()));
@@ -173,7 +173,7 @@ mod tests {
         let link = "v1&m=gpt3-175b&ker=megatron&n=512&tp=8&pp=8&vp=3&z=1&rc=selective&sp=true";
         let job = decode(link).scenario.resolve().expect("a job");
         let choice = Choice { layout: *job.layout(), micro_batch_size: NonZeroU64::MIN, recompute: Recompute::Selective };
-        assert_eq!(words(&choice), "t8 p8 d8 v3, ZeRO-1, sequence parallel, selective, micro-batch 1");
+        assert_eq!(words(&choice), "TP 8 × PP 8 × DP 8 × VP 3, ZeRO-1, sequence parallel, selective, micro-batch 1");
     }
 
     /// Whatever the search finds, the scenario with it resolves to a job with the same bytes, and its link keeps them.

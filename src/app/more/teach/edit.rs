@@ -313,7 +313,7 @@ fn step_tools(story: &Story, index: usize) -> Html {
 }
 
 /// The label of a step's text.
-const TEXT: &str = "Text; {per-gpu} stands for that figure of the step, other names stand below";
+const TEXT: &str = "Text. {per-gpu} is replaced by that figure; more names are listed below.";
 
 /// The inputs of one step.
 fn fields(asked: &Asked, story: &Story, index: usize, step: &Step) -> Html {
@@ -346,7 +346,7 @@ fn fields(asked: &Asked, story: &Story, index: usize, step: &Step) -> Html {
             div class="teach__two" {
                 (select(index, "look", "What to look at", &looks))
                 (select(index, "figure", "The figure shown large", &figures(asked, &step.figure)))
-                (select(index, "live", "An input that stays in sight", &lives))
+                (select(index, "live", "An input to show beside the step", &lives))
                 (select(index, "ask", "Ask for", &asks))
             }
             div class="teach__question" {

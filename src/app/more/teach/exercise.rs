@@ -57,7 +57,7 @@ pub(super) fn predict(asked: &Asked, reveal: bool) -> Html {
         h3 class="teach__head" { (figure.label) }
         p class="quiet" {
             (crate::app::words::about(&scenario))
-            ". Right is what is at most "
+            ". An answer counts as right within "
             "5 %"
             " off."
         }

@@ -23,7 +23,7 @@ fn layers(model: &ModelConfig, of: fn(&Hybrid) -> &LayerSet, alike: LayerSet) ->
 fields! { $
     /// A state that some layers keep of a text, as large for every length, in place of keys and
     /// values or beside them.
-    Mixer("mx", "mixer", "State of fixed size")
+    Mixer("mx", "mixer", "Recurrent layer")
         .choice(&[
             option("none", "None", "Every layer keeps keys and values."),
             option("mamba", "Mamba", "A state space for every channel."),
@@ -64,7 +64,7 @@ fields! { $
         .whole(1..=SIZE).step(8).optional()
         .structure(|model| optional(mixer(model).map(|mixer| mixer.head_dim))),
     /// Heads of the state's keys, or groups that share its input and output (mamba_n_groups).
-    MixerKeyHeads("mxg", "linear_num_key_heads", "Heads of its keys")
+    MixerKeyHeads("mxg", "linear_num_key_heads", "Key heads of the recurrent layer")
         .whole(1..=SIZE).step(1).optional()
         .structure(|model| optional(mixer(model).map(|mixer| mixer.num_key_heads))),
     /// Width of one key, or of a state space (mamba_d_state); the state grows in proportion.
@@ -76,7 +76,7 @@ fields! { $
         .whole(0..=1024).step(1).optional()
         .structure(|model| optional(mixer(model).map(|mixer| mixer.conv_kernel))),
     /// Width of the narrow projection of a state space's step; Mamba and Jamba only.
-    MixerRank("mxr", "mamba_dt_rank", "Width of its step")
+    MixerRank("mxr", "mamba_dt_rank", "Rank of Δ (dt_rank)")
         .whole(1..=SIZE).step(8).optional()
         .structure(|model| {
             optional(mixer(model).map(|mixer| mixer.time_step_rank).filter(|rank| *rank > 0))

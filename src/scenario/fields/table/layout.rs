@@ -76,7 +76,7 @@ fields! { $
     /// Embedding and loss count as a layer each when layers are dealt out: the first and the last
     /// stage get one fewer.
     AccountForEnds("afe", "account_for_embedding_and_loss_in_pipeline_split",
-        "Ends count as layers")
+        "Count embedding and loss as layers")
         .flag().group(Group::Layout).train().folded().default(FieldDefault::Flag(false)),
     /// Tensor-parallel GPUs also split the activations outside attention and feed-forward.
     SequenceParallel("sp", "sequence_parallel", "Sequence parallel")

@@ -41,7 +41,7 @@ fields! { $
         .whole(1..=1_000_000_000).optional().group(Group::Run).serve().default(FieldDefault::Empty),
     /// By which rule memory is taken for the key/value cache: tokens, blocks and concurrency come
     /// out as that program prints them.
-    Server("srv", "engine", "Server")
+    Server("srv", "engine", "Inference engine")
         .choice(members_as_options!(Engine::SPECS)).group(Group::Run).serve()
         .default(FieldDefault::Choice(Engine::SPECS[0].key)),
     /// The engine's share of memory.

@@ -98,7 +98,7 @@ fields! { $
         .whole(1..=100_000).step(1).optional()
         .structure(|model| optional(model.moe.as_ref().map(|moe| moe.n_group))),
     /// How many groups a token keeps; it changes only the router's small tensors.
-    ExpertGroupsKept("exk", "topk_group", "Groups kept")
+    ExpertGroupsKept("exk", "topk_group", "Expert groups chosen")
         .whole(1..=100_000).step(1).optional()
         .structure(|model| optional(model.moe.as_ref().map(|moe| moe.topk_group))),
     /// The chosen experts' weights are made to sum to 1 again; it changes only the router's small

@@ -5,7 +5,7 @@ use super::{FieldDefault, Group, LENGTH, option};
 fields! { $
     /// The examples, preferences or rewards that the model learns from decide which models share
     /// the memory.
-    Objective("obj", "objective", "Learns from")
+    Objective("obj", "objective", "Training method")
         .choice(&[
             option("sft", "Examples (SFT)",
                 "The next token of example texts, packed or padded to the sequence length."),
@@ -20,7 +20,7 @@ fields! { $
         ]).group(Group::Run).tune().default(FieldDefault::Choice("sft")),
     /// Parameters that do not learn need no gradients and no optimizer states, and their inputs are
     /// not saved.
-    Method("ft", "peft_type", "What learns")
+    Method("ft", "peft_type", "Trainable weights")
         .choice(&[
             option("full", "All parameters",
                 "As in training: gradients and optimizer states for every parameter."),
@@ -29,10 +29,10 @@ fields! { $
                 "LoRA beside weights of 4 bits, which are made whole for each product."),
             option("dora", "DoRA",
                 "LoRA with a magnitude for every column; the adapted weight is made in each pass."),
-            option("prompt", "A prompt",
+            option("prompt", "Prompt tuning",
                 "Embedded tokens before every text, beside a frozen model."),
-            option("prefix", "Keys and values",
-                "Prefix tuning: keys and values before those of the text in every layer, beside a frozen model."),
+            option("prefix", "Prefix tuning",
+                "Keys and values before those of the text in every layer, beside a frozen model."),
         ]).group(Group::Run).tune().default(FieldDefault::Choice("lora")),
     /// Inner width of adapters: their parameters, gradients and states grow in proportion.
     Rank("r", "r", "Rank of adapters")
@@ -78,7 +78,7 @@ fields! { $
     AdapterDType("adt", "autocast_adapter_dtype", "Format of adapters")
         .choice(&[
             option("fp32", "fp32", "4 bytes per value, for gradients and each state as well."),
-            option("weights", "As the weights", "In the format of the weights beside them."),
+            option("weights", "Same as the weights", "In the format of the weights beside them."),
         ]).group(Group::Run).tune().folded().default(FieldDefault::Choice("fp32")),
     /// QLoRA: scales of the 4-bit weights take 8 bits instead of 32.
     DoubleQuant("dq", "bnb_4bit_use_double_quant", "Double quantisation")
