@@ -76,7 +76,7 @@ pub fn growth(job: &Job, known: &Known) -> Vec<Growth> {
         found.extend(whole_weights(job, &run.tuning, runs_now).and_then(estimated));
     }
     if let (Run::Serving(run), Some(format)) = (job.run(), known.format)
-        && helps(u64::from(run.quantization.dtype().bits()), u64::from(format.dtype().bits()))
+        && helps(run.quantization.dtype().bits(), format.dtype().bits())
     {
         let changed = job.with_run(|run| {
             if let Run::Serving(run) = run {
