@@ -232,6 +232,9 @@ pub(super) fn evaluate(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
 /// Plays an evaluation alone; the answer is how long the log was before it.
 pub(super) fn evaluate_alone(tape: &Tape, plan: &Plan<'_>) -> usize {
     let Made { ends, layers, ids, .. } = &made(tape, plan);
+    if plan.is_coordinated() {
+        tape.note_uses();
+    }
     let groups = Groups::new(tape, plan);
     let _workspaces = tape.kept_workspaces();
     let before = tape.state().log.len();
