@@ -215,13 +215,18 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     (before, shares)
 }
 
-/// Plays an evaluation beside what stands between steps; the answer is as that of [`play`]. The optimizer has let gradients go.
+/// Plays an evaluation beside what stands between steps; the answer is as that of [`play`]. The optimizer has let gradients go, but where
+/// their place stands for good.
 pub(super) fn evaluate(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     let mut shares = Shares::with_capacity(32);
     let Made { ends, layers, ids, .. } = &made(tape, plan);
     let learned = optimizer::learned(tape, plan);
     let _states = optimizer::states(tape, plan, &learned, &mut shares);
     let groups = Groups::new(tape, plan);
+    if groups.shares_stand() {
+        tape.at("Gradients", sources::PYTORCH_AUTOGRAD);
+        groups.gradients_exist(false);
+    }
     let before = tape.state().storages.len();
     evaluated(tape, plan, (ends, layers, &groups), ids);
     tape.close();

@@ -37,7 +37,7 @@ pub fn found(row: Fields<'_>) -> Option<Found> {
     Some(Found { software, complete: missing.is_none(), read: Some(was_read), outcome })
 }
 
-/// What a row leaves open that decides its figure.
+/// The fact that decides a row's figure and that it does not state.
 fn missing(row: Fields<'_>, launched: Option<&Launched>) -> Option<&'static str> {
     if !is_packed(row) {
         return Some(LENGTHS);
