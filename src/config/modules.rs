@@ -39,6 +39,8 @@ pub struct Modules {
     pub rotary_tables: RotaryTables,
     /// Sliding layers have rotary tables of their own.
     pub tables_for_each_kind: bool,
+    /// Every layer of attention registers frequencies and makes rotary tables for itself.
+    pub rotates_in_attention: bool,
     /// Layers with heads of another shape rotate the whole head.
     pub other_heads_rotate_whole: bool,
     /// Sliding layers have a mask of their own; without it all layers share one.
@@ -151,6 +153,7 @@ impl Modules {
         index_rotation: IndexRotation::Halves,
         rotary_tables: RotaryTables::Whole,
         tables_for_each_kind: false,
+        rotates_in_attention: false,
         other_heads_rotate_whole: false,
         mask_for_each_kind: true,
         registers_spare_frequencies: false,
@@ -245,6 +248,9 @@ pub enum BlockLayout {
     BehindSharedBlock,
     /// Residual streams that each half collapses and mixes, attention to one key that is the value too and to compressed ones, experts.
     CompressedInStreams,
+    /// Layers that keep sums of every channel, and feed-forward layers with a gate, both of which read mixes of two tokens; the first block
+    /// norms embedded tokens.
+    TimeMixed,
     /// Dense parts with choices of their own, one after the other or side by side: joint projections, scaled queries and sums, partly
     /// rotated heads.
     OwnOrder,
@@ -579,6 +585,8 @@ pub enum EmbeddingScale {
     Number,
     /// A buffer, which the product saves in the embedding's format.
     Buffer,
+    /// A buffer in bf16, whatever the model's format is.
+    NarrowBuffer,
     /// A buffer of one whole number, whose format stays when the model's is changed.
     WholeBuffer,
 }

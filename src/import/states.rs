@@ -112,6 +112,7 @@ fn recurrences(file: &mut Reader<'_>, states: States, config: &ModelConfig, mixe
         let width = |file: &Reader<'_>, factor, default| multiple(file, factor, default, hidden) / mixer.num_heads.max(1);
         let (keys, values) = (width(file, "qk_dim_factor", 0.5), width(file, "v_dim_factor", 1.0));
         file.without_effect(&["qk_dim_factor", "v_dim_factor"]);
+        mixer.chunk_size = file.size_or(CHUNK, MAX_SIZE, 64)?;
         mixer.state_size = file.size_or_derived(&["linear_key_head_dim"], keys.max(1), "From qk_dim_factor.")?;
         mixer.head_dim = file.size_or_derived(&["linear_value_head_dim"], values.max(1), "From v_dim_factor.")?;
         return Ok(());

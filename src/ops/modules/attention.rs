@@ -4,7 +4,7 @@ use super::attention_core::Core;
 use super::gate::Behind;
 use super::index_blocks::IndexBlocks;
 use super::norm::Norm;
-use super::rotary::Rotary;
+use super::rotary::{OwnTables, Rotary};
 use super::rotation::{Rotated, Rotation};
 use super::shared::{Narrow, narrowed};
 use super::sinks::Sinks;
@@ -66,6 +66,7 @@ pub(super) struct Attention {
     rotary: Option<Rotary>,
     /// Rotation that is not of the whole head in the format of hidden states.
     rotation: Option<Rotation>,
+    own_tables: Option<OwnTables>,
     core: Core,
     /// The gate, difference or norm between the core and the output projection.
     behind: Behind,
@@ -154,6 +155,7 @@ impl Attention {
             norms,
             rotary,
             rotation,
+            own_tables: OwnTables::new(build),
             core,
             behind,
             additions: None,
@@ -247,6 +249,8 @@ impl Attention {
         [with_queries, beside]: [Option<Var<'t>>; 2],
         tables: &Tables<'t>,
     ) -> (Var<'t>, Option<Var<'t>>) {
+        let own = self.own_tables.map(|own| own.beside(tables, x.tape(), v.dtype()));
+        let tables = own.as_ref().unwrap_or(tables);
         let (q, k, _parts) = self.rotated((q, k), tables);
         let (q, k) = self.normed_last(q, k);
         let (k, v) = self.of_every_head(tables.seen((k, v)));

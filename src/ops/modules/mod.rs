@@ -36,6 +36,7 @@ mod shared;
 mod sinks;
 mod state;
 mod tables;
+mod time_mixed;
 mod tower;
 mod wrapped;
 
