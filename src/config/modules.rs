@@ -71,6 +71,10 @@ pub struct Modules {
     pub softmax_in_fp32: bool,
     /// Values are multiplied by a constant; blocks of [`BlockLayout::PreNorm`].
     pub scales_values: bool,
+    /// Values make a mask for attention, which learns (blocks of [`BlockLayout::PreNorm`]).
+    pub masks_by_values: bool,
+    /// The residual stream is multiplied by a number for each channel before each half is added (blocks of [`BlockLayout::PreNorm`]).
+    pub scales_stream: bool,
     /// Each query's largest score is subtracted before the softmax, which is in the scores' format.
     pub subtracts_largest_score: bool,
     /// The output of each half is scaled before it is added.
@@ -169,6 +173,8 @@ impl Modules {
         scales_queries: false,
         softmax_in_fp32: true,
         scales_values: false,
+        masks_by_values: false,
+        scales_stream: false,
         subtracts_largest_score: false,
         scales_residuals: false,
         adds_to_norms: false,

@@ -8,6 +8,7 @@ use super::rotary::{OwnTables, Rotary};
 use super::rotation::{Rotated, Rotation};
 use super::shared::{Narrow, narrowed};
 use super::sinks::Sinks;
+use super::value_mask::ValueMask;
 use super::{Build, Cached, Linear, Part, Shapes, Tables};
 use crate::config::{Indexer, Keys, PositionEmbedding, QueryKeyNorm, RotationStyle};
 use crate::ops::builder::Lowering;
@@ -78,6 +79,8 @@ pub(super) struct Attention {
     scales_keys: bool,
     /// It sees the blocks of keys that an indexer chooses.
     index: Option<IndexBlocks>,
+    /// It has a mask that values make.
+    value_mask: Option<ValueMask>,
     /// Queries come with a gate on the output: `[b, s, a, 2d]` of both, and the gate as `[b, s, a · d]`.
     joint_gate: Option<[Form; 2]>,
     /// Heads that share keys and values are given copies.
@@ -162,6 +165,7 @@ impl Attention {
             scales_values,
             scales_keys,
             index,
+            value_mask: ValueMask::new(build),
             joint_gate: model.gates_attention().then(|| joint_gate(build)),
             repeats,
             shapes,
@@ -256,6 +260,7 @@ impl Attention {
         let (k, v) = self.of_every_head(tables.seen((k, v)));
         let chosen = self.index.as_ref().map(|index| index.run(x, tables));
         let own = chosen.as_ref().map(|(mask, _blocks)| Tables { mask: mask.clone(), ..tables.clone() });
+        let own = own.or_else(|| self.value_mask.map(|mask| mask.beside(x.tape(), &v, tables)));
         let (mut output, weights) = self.behind.attended(&self.core, (&q, &k, &v), own.as_ref().unwrap_or(tables));
         if let Some(gate) = &with_queries {
             output = output.mul(gate.clone().apply(SIGMOID)).named("gated attention output");

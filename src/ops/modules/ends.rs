@@ -261,7 +261,7 @@ impl Ends {
             loss_behind: build.kernels().loss_behind_model,
             compiled: with.compiled && with.loss.is_compiled(),
             alibi: model.position_embedding == PositionEmbedding::Alibi,
-            eager: with.attention == AttentionKernel::Standard,
+            eager: with.attention == AttentionKernel::Standard || modules.masks_by_values,
             kinds_of_masks,
             slides,
             two_tables,

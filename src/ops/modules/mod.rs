@@ -38,6 +38,7 @@ mod state;
 mod tables;
 mod time_mixed;
 mod tower;
+mod value_mask;
 mod wrapped;
 
 use std::borrow::Cow;
