@@ -146,8 +146,7 @@ impl Attention {
         let in_rows = |heads: Dim| tape.form([with.b(), with.s(), heads, d]);
         let rows = (in_rows(heads), in_rows(kv));
         let (core, shapes) = (Core::new(build).with_sinks(sinks), build.shapes);
-        let scales_values = model.family.modules().scales_values;
-        let scales_keys = model.family.modules().scales_branches;
+        let (scales_values, scales_keys) = (model.family.modules().scales_values, model.family.modules().scales_branches);
         let repeats = build.kernels().repeats_keys && kv.1 < heads.1;
         Self {
             query,

@@ -45,32 +45,37 @@ pub(super) struct Matrices {
 
 impl Matrices {
     pub fn new(build: &Build<'_>, sizes: &Sizes, mixer: &Mixer) -> Self {
-        let (b, s, n, tape) = (build.with.b(), build.with.s(), sizes.heads, build.tape);
-        let length = mixer.chunk_size.clamp(1, s.1.max(1));
-        let chunks = s.1.div_ceil(length).max(1);
+        let (sequences, tokens, own, tape) = (build.with.b(), build.with.s(), sizes.heads, build.tape);
+        let length = mixer.chunk_size.clamp(1, tokens.1.max(1));
+        let chunks = tokens.1.div_ceil(length).max(1);
         let (size, more) = (Dim("tokens of a chunk", length), Dim("chunks and one", chunks.saturating_add(1)));
-        let heads = Dim("heads of all sequences", b.1.saturating_mul(n.1));
+        let heads = Dim("heads of all sequences", sequences.1.saturating_mul(own.1));
         let all = Dim("heads of all chunks", heads.1.saturating_mul(chunks));
-        let (r, p, one) = (sizes.state, sizes.head, Dim("one", 1));
+        let (width, head, one) = (sizes.state, sizes.head, Dim("one", 1));
         let states = |count: &[Dim]| match *count {
-            [] => [tape.form([b, n, r, p]), tape.form([b, n, r]), tape.form([b, n])],
-            [count, ..] => [tape.form([heads, count, r, p]), tape.form([heads, count, r]), tape.form([heads, count])],
+            [] => [tape.form([sequences, own, width, head]), tape.form([sequences, own, width]), tape.form([sequences, own])],
+            [count, ..] => [tape.form([heads, count, width, head]), tape.form([heads, count, width]), tape.form([heads, count])],
         };
         let count = Dim("chunks", chunks);
         Self {
             chunks,
             states: States { one: states(&[]), all: states(&[more]), starts: states(&[count]) },
-            one: [tape.form([heads, size, r]), tape.form([heads, size, p]), tape.form([b, n, size]), tape.form([b, n])],
-            each: [
-                tape.form([all, size, r]),
-                tape.form([all, size, p]),
-                tape.form([b, n, count, size]),
-                tape.form([b, n, count]),
+            one: [
+                tape.form([heads, size, width]),
+                tape.form([heads, size, head]),
+                tape.form([sequences, own, size]),
+                tape.form([sequences, own]),
             ],
-            starts: [tape.form([all, r, p]), tape.form([all, r, one])],
+            each: [
+                tape.form([all, size, width]),
+                tape.form([all, size, head]),
+                tape.form([sequences, own, count, size]),
+                tape.form([sequences, own, count]),
+            ],
+            starts: [tape.form([all, width, head]), tape.form([all, width, one])],
             pairs: [tape.form([all, size, Dim("tokens that each sees", length)]), tape.form([size, size])],
             number: tape.form([one]),
-            copies: [n.1 > 1 && (b.1 > 1 || chunks > 1), n.1 > 1 && b.1 > 1, chunks > 1 && heads.1 > 1],
+            copies: [own.1 > 1 && (sequences.1 > 1 || chunks > 1), own.1 > 1 && sequences.1 > 1, chunks > 1 && heads.1 > 1],
         }
     }
 

@@ -23,7 +23,7 @@ impl Mix {
     }
 
     /// `x · mix + shifted · (1 - mix)`.
-    pub fn run<'t>(&self, tape: &'t Tape, x: &Var<'t>, shifted: &Var<'t>) -> Var<'t> {
+    pub fn run<'t>(self, tape: &'t Tape, x: &Var<'t>, shifted: &Var<'t>) -> Var<'t> {
         let own = x.clone().mul(tape.read(self.0));
         let before = shifted.clone().mul(tape.read(self.0).apply(SCALE));
         own.add(before).named("mix of two tokens")
