@@ -14,6 +14,7 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     block_size: 1,
     loads: |_| true,
     steps: Steps::NONE,
+    earlier: &[],
     smaller_cache: FP8_CACHE,
     smaller_weights: SMALLER_TENSORS,
 };

@@ -37,6 +37,7 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
         most_sequences: 2048, // `max_batch_size`
         ..Steps::SERVER
     },
+    earlier: &[],
     smaller_cache: FP8_CACHE,
     smaller_weights: SMALLER_TENSORS,
 };

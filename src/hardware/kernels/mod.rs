@@ -4,8 +4,10 @@
 //! `t = start + ((bytes / bandwidth)^p + (FLOPs / rate)^p)^(1/p)` (roofline, Williams et al. 2009, with a rounded corner).
 //! Bandwidth and rate are shares of the datasheet's, at most 1, so that no time is below the roofline.
 
+mod ggml;
 mod measured;
 
+pub use ggml::{Ggml, MOST_VECTORS};
 pub use measured::{A100, ARC_PRO_B60, B200, H100, L40S, RTX_PRO_6000};
 
 /// Seconds of a microsecond.
@@ -28,6 +30,8 @@ pub struct Kernels {
     pub nccl: Option<[Sum; 3]>,
     /// The link of these sums, bytes per second in one direction; `None`: PCIe.
     pub link: Option<f64>,
+    /// Those of llama.cpp.
+    pub ggml: &'static Ggml,
     /// True if they were measured on this accelerator or its chip; otherwise they are another architecture's shares.
     pub is_measured: bool,
 }
@@ -147,6 +151,12 @@ impl Sum {
 impl Kernels {
     /// Those of an architecture of which nothing was measured: the shares of the H100, an assumption.
     pub const ASSUMED: Self = H100.assumed();
+
+    /// Those of Apple's chips, on which nothing was measured but llama.cpp's.
+    pub const APPLE: Self = Self { ggml: &Ggml::METAL, ..Self::ASSUMED };
+
+    /// Those of DGX Spark, beside llama.cpp's those of the larger chip of its architecture.
+    pub const GB10: Self = Self { ggml: &Ggml::GB10, ..RTX_PRO_6000.assumed() };
 
     /// These shares, assumed of another architecture.
     #[must_use]

@@ -53,7 +53,9 @@ pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
     let load = Load::of(row)?;
     let kind = row.text("/kind")?;
     let job = job(row, load)?;
-    let pace = Pace::of(&job).ok_or("the accelerator's rates, or the time of such a model, are not known")?;
+    let Run::Serving(run) = job.run() else { return Err("no serving job".to_owned()) };
+    let pace = Pace::by(&job, run.engine.spec().steps_on(row.text("/date").unwrap_or("today")))
+        .ok_or("the accelerator's rates, or the time of such a model, are not known")?;
     let ours = figure(row, &pace, load, (kind, row.text("/measured/what")?))?;
     let measured = row.number("/measured/value")?;
     Ok(vec![Comparison {
