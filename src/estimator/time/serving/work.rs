@@ -152,9 +152,16 @@ impl Rates {
         (most, OnCard { per_byte: timed.per_byte.max(1.0 / (in_flight * to_f64(self.speed.multiprocessors))), ..timed })
     }
 
+    /// Its tiles; `None` where the vendor's library multiplies.
+    fn tiles(&self, one: &Multiplies, ggml: Ggml) -> Option<Roofline> {
+        let [wide, blocks] = self.kernels.ggml.tiles;
+        // A backend without a library has tiles for 16 bits, and widens nothing.
+        if one.narrow && !(ggml.widens && wide.is_none()) { blocks } else { wide }
+    }
+
     fn product(&self, one: &Multiplies, run: &ServingRun, steps: &Steps) -> OnCard {
-        if steps.ggml.is_some_and(|ggml| !ggml.widens) && one.narrow {
-            return self.on(self.kernels.ggml.tiles, 2.0 * self.wide * self.speed.summed_in_16_bits);
+        if let Some(tiles) = steps.ggml.and_then(|ggml| self.tiles(one, ggml)) {
+            return tiles.on(self.memory, 2.0 * self.wide * self.speed.summed_in_16_bits);
         }
         let (of, peak) = if one.narrow { self.multiplied(run.quantization) } else { (Multiplied::Wide, self.wide) };
         let alone = one.narrow && of == Multiplied::Wide;
@@ -166,7 +173,7 @@ impl Rates {
 
     /// Seconds in which ggml widens so many bytes of weights in blocks for a step of many tokens: it reads them and writes 16 bits each.
     fn widening(&self, one: &Multiplies, steps: &Steps, (bytes, weights): (f64, f64)) -> f64 {
-        let widens = one.narrow && steps.ggml.is_some_and(|ggml| ggml.widens);
+        let widens = one.narrow && steps.ggml.is_some_and(|ggml| ggml.widens && self.tiles(one, ggml).is_none());
         if widens { (bytes + 2.0 * weights) * self.kernels.decode(false).on(self.memory, self.wide).per_byte } else { 0.0 }
     }
 
