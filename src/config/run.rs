@@ -289,6 +289,10 @@ pub struct ServingRun {
     pub block_size: Option<u64>,
     /// Memory of captured CUDA graphs.
     pub cuda_graphs: Bytes,
+    /// Low-rank adapters that are on the accelerators at once (vLLM's `max_loras`); 0: none.
+    pub adapter_slots: u64,
+    /// The largest rank of these (`max_lora_rank`).
+    pub adapter_rank: u64,
     /// Whether tensor-parallel ranks hold whole experts instead of a part of each (vLLM's `enable_expert_parallel`).
     pub expert_parallel: bool,
     /// Whether, with whole experts, every tensor rank keeps a part of the tokens between attention layers and sends each to the ranks of
@@ -330,6 +334,8 @@ impl ServingRun {
             engine: Engine::DEFAULT,
             block_size: None,
             cuda_graphs: Bytes::ZERO,
+            adapter_slots: 0,
+            adapter_rank: 16,
             expert_parallel: false,
             sends_tokens: false,
             activation_dtype: DType::Bf16,

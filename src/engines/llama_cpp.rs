@@ -29,6 +29,7 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
         Earlier { until: "2025-07-17", steps: BUILDS_EACH_TIME },
     ],
     smaller_cache: SmallerCache { format: CacheFormat::Q8_0, title: "KV cache in q8_0", more: "With the KV cache in q8_0" },
+    adapter_slots: None,
     smaller_weights: &[(WeightFormat::Q8_0, "With weights in Q8_0"), (WeightFormat::Q4KM, "With weights in Q4_K_M")],
 };
 

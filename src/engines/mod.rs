@@ -40,6 +40,8 @@ pub struct EngineSpec {
     pub steps: Steps,
     /// Those of earlier releases, from old to new: measurements are compared with the release that they were made with.
     pub earlier: &'static [Earlier],
+    /// Its slots for adapters on accelerators; `None`: not known.
+    pub adapter_slots: Option<AdapterSlots>,
     /// Formats of fewer bits that are offered for more requests, with their titles, from many bits to few.
     pub smaller_weights: &'static [(WeightFormat, &'static str)],
 }
@@ -85,6 +87,20 @@ pub struct Ggml {
     pub in_flight: [f64; 2],
     /// True if it widens weights in blocks to 16 bits for every step of many tokens, and multiplies these.
     pub widens: bool,
+}
+
+/// Slots for low-rank adapters: as many matrices of the largest rank, whatever is loaded, in the format of activations.
+///
+/// Beside each matrix A is `slots × rank × input` and B `slots × output × rank`. Where ranks share a matrix by its output they share B, and
+/// where by its input A; the other is whole on each.
+#[derive(Debug)]
+pub struct AdapterSlots {
+    /// Kinds of model whose embedding and head have slots too, whole on every rank.
+    pub at_both_ends: &'static [&'static str],
+    /// Kinds of model whose experts have one A for gate and up together.
+    pub joint_experts: &'static [&'static str],
+    /// The source of the rule.
+    pub source: Source,
 }
 
 /// The steps of releases before a day.

@@ -16,5 +16,6 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     steps: Steps::NONE,
     earlier: &[],
     smaller_cache: FP8_CACHE,
+    adapter_slots: None,
     smaller_weights: SMALLER_TENSORS,
 };

@@ -39,5 +39,6 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     },
     earlier: &[],
     smaller_cache: FP8_CACHE,
+    adapter_slots: None,
     smaller_weights: SMALLER_TENSORS,
 };

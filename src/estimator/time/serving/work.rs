@@ -171,6 +171,23 @@ impl Rates {
         self.on(law, if kept == of { peak } else { self.wide } * times)
     }
 
+    /// What adapters add to an operation: one kernel for all A beside it and one for all B, which read the slots that some sequence asks for,
+    /// if each asks for any as often.
+    fn adapters(&self, one: &Multiplies, run: &ServingRun, bytes: f64) -> Option<Product> {
+        let slots = to_f64(run.adapter_slots);
+        (one.slots > 0.0).then(|| Product {
+            layers: 2.0 * to_f64(one.layers),
+            bytes: one.slots / 2.0,
+            per_token: bytes * to_f64(run.adapter_rank),
+            flops: one.slots / bytes / slots,
+            rows: 0.0,
+            timed: self.on(self.kernels.product(Multiplied::Wide).0, self.wide),
+            vectors: None,
+            widening: 0.0,
+            share: Some(1.0 / slots),
+        })
+    }
+
     /// Seconds in which ggml widens so many bytes of weights in blocks for a step of many tokens: it reads them and writes 16 bits each.
     fn widening(&self, one: &Multiplies, steps: &Steps, (bytes, weights): (f64, f64)) -> f64 {
         let widens = one.narrow && steps.ggml.is_some_and(|ggml| ggml.widens && self.tiles(one, ggml).is_none());
@@ -216,6 +233,7 @@ impl StepWork {
                 widening: rates.widening(&one, steps, (stored, flops / 2.0)),
                 share: share.filter(|_| one.routed).map(|share| share.min(1.0)),
             };
+            blocks.extend(rates.adapters(&one, run, bytes));
             inside += if one.is_head { 0.0 } else { layers * one.width };
             match (&mut experts, one.routed, one.is_head) {
                 (_, _, true) => head.push(product),

@@ -51,7 +51,7 @@ pub fn speed(index: usize, row: Fields<'_>) -> Row {
     if outcome.is_ok() {
         groups.push(("time", standing(row).to_owned()));
     }
-    Row { id: super::id(index, row), groups, outcome }
+    Row { id: super::id(index, row), groups, outcome, without: Vec::new() }
 }
 
 /// What a row's time is held to.
