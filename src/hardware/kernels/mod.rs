@@ -220,15 +220,17 @@ fn found(laws: &[Option<Roofline>; 4], of: Multiplied) -> (Roofline, Multiplied)
 
 #[cfg(test)]
 mod tests {
-    use super::{A100, ARC_PRO_B60, B200, H100, Kernels, L40S, RTX_PRO_6000, Roofline};
+    use super::{A100, ARC_PRO_B60, B200, Ggml, H100, Kernels, L40S, RTX_PRO_6000, Roofline};
 
     const ALL: [Kernels; 6] = [A100, H100, B200, L40S, RTX_PRO_6000, ARC_PRO_B60];
 
     fn laws() -> impl Iterator<Item = Roofline> {
-        ALL.into_iter().flat_map(|kernels| {
+        let ggml = [Ggml::CUDA, Ggml::GB10, Ggml::METAL];
+        let of_ggml = ggml.into_iter().flat_map(|ggml| ggml.vectors.into_iter().chain(ggml.tiles.into_iter().flatten()));
+        of_ggml.chain(ALL.into_iter().flat_map(|kernels| {
             let all = kernels.products.into_iter().chain(kernels.experts).chain(kernels.decode);
             all.flatten().collect::<Vec<_>>()
-        })
+        }))
     }
 
     #[test]
