@@ -1,6 +1,6 @@
 //! llama.cpp: allocates the cache of the whole context for every sequence when it starts.
 
-use super::{CacheMemory, Earlier, EngineSpec, Ggml, SmallerCache, Steps};
+use super::{CacheMemory, Earlier, EngineSpec, GgmlRelease, SmallerCache, Steps};
 use crate::units::{CacheFormat, WeightFormat};
 
 pub(super) const ENGINE: EngineSpec = EngineSpec {
@@ -16,15 +16,15 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     loads: |format: WeightFormat| format.is_gguf(),
     steps: STEPS,
     earlier: &[
-        // Vectors of loads in the kernel for weights in 16 bits, 1.33 times as fast on H100 (pull request 9816, issue 9817), and products
+        // Wide loads in the kernel for weights in 16 bits, 1.33 times as fast on H100 (pull request 9816, issue 9817), and products
         // with blocks in tiles from June 2024 on (8075).
         Earlier {
             until: "2024-06-24",
-            steps: Steps { ggml: Some(Ggml { in_flight: [IN_FLIGHT, IN_FLIGHT], widens: true }), ..BUILDS_EACH_TIME },
+            steps: Steps { ggml: Some(GgmlRelease { in_flight: [IN_FLIGHT, IN_FLIGHT], widens: true }), ..BUILDS_EACH_TIME },
         },
         Earlier {
             until: "2024-10-14",
-            steps: Steps { ggml: Some(Ggml { in_flight: [IN_FLIGHT, IN_FLIGHT], widens: false }), ..BUILDS_EACH_TIME },
+            steps: Steps { ggml: Some(GgmlRelease { in_flight: [IN_FLIGHT, IN_FLIGHT], widens: false }), ..BUILDS_EACH_TIME },
         },
         Earlier { until: "2025-07-17", steps: BUILDS_EACH_TIME },
     ],
@@ -38,7 +38,7 @@ const STEPS: Steps = Steps {
     launch: 3e-6,
     captured: 1,         // graphs are captured for one token alone
     small_kernels: 16.0, // norm, scale, rotations, copies, sums and the casts of every product's input are kernels of their own
-    ggml: Some(Ggml { in_flight: [f64::INFINITY, IN_FLIGHT], widens: false }),
+    ggml: Some(GgmlRelease { in_flight: [f64::INFINITY, IN_FLIGHT], widens: false }),
     fuses: false,
     most_tokens: 512, // `n_ubatch`
     most_sequences: 64,

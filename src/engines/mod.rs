@@ -68,7 +68,7 @@ pub struct Steps {
     /// Kernels of a layer that only stream: norms, sums, rotation, activation, the cache's new row.
     pub small_kernels: f64,
     /// What its kernels are if they are ggml's; otherwise they are those of servers' libraries.
-    pub ggml: Option<Ggml>,
+    pub ggml: Option<GgmlRelease>,
     /// True if matrices that multiply the same input are one.
     pub fuses: bool,
     /// True if a step holds parts of prompts beside further tokens; otherwise these wait for prompts.
@@ -81,7 +81,7 @@ pub struct Steps {
 
 /// How a release of ggml multiplies.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ggml {
+pub struct GgmlRelease {
     /// Bytes per second of weights in 16 bits, and in blocks, that one multiprocessor keeps on their way to a kernel for vectors: what
     /// holds up accelerators whose memory is faster than that (Little's law).
     pub in_flight: [f64; 2],
@@ -92,13 +92,9 @@ pub struct Ggml {
 /// Slots for low-rank adapters: as many matrices of the largest rank, whatever is loaded, in the format of activations.
 ///
 /// Beside each matrix A is `slots × rank × input` and B `slots × output × rank`. Where ranks share a matrix by its output they share B, and
-/// where by its input A; the other is whole on each.
+/// where by its input A; the other is whole on each, and so are both at an embedding and a head, where a model has slots there.
 #[derive(Debug)]
 pub struct AdapterSlots {
-    /// Kinds of model whose embedding and head have slots too, whole on every rank.
-    pub at_both_ends: &'static [&'static str],
-    /// Kinds of model whose experts have one A for gate and up together.
-    pub joint_experts: &'static [&'static str],
     /// The source of the rule.
     pub source: Source,
 }

@@ -32,25 +32,7 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     // sequences (issue 10634), and graphs of up to 256.
     earlier: &[Earlier { until: "2024-09-05", steps: Steps { host: 4e-3, sequence: 6e-6, captured: 256, ..STEPS } }],
     smaller_cache: FP8_CACHE,
-    adapter_slots: Some(AdapterSlots {
-        // `embedding_modules` of `vllm/model_executor/models`; classes of models that derive from llama's have them too.
-        at_both_ends: &[
-            "llama",
-            "mistral",
-            "mixtral",
-            "phi3",
-            "phimoe",
-            "granite",
-            "granitemoe",
-            "granitemoehybrid",
-            "minicpm",
-            "apertus",
-            "qwen3",
-            "qwen3_moe",
-        ],
-        joint_experts: &["gpt_oss"], // `is_3d_moe_weight`
-        source: sources::VLLM_LORA,
-    }),
+    adapter_slots: Some(AdapterSlots { source: sources::VLLM_LORA }),
     smaller_weights: SMALLER_TENSORS,
 };
 

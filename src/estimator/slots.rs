@@ -19,7 +19,7 @@ fn rule(run: &ServingRun) -> Option<&'static AdapterSlots> {
 ///
 /// Beside a matrix that ranks share by its output, `A` is whole and `B` this rank's part; by its input, `A` is this rank's part and `B` whole.
 /// Experts have a pair each, and an `A` for gate and for up where a file has them apart.
-pub(super) fn beside(job: &Job, rule: &AdapterSlots, tensor: &Tensor) -> u64 {
+fn beside(job: &Job, tensor: &Tensor) -> u64 {
     let sizes: Vec<u64> = tensor.shape.dims().map(|dim| dim.1.max(1)).collect();
     let (matrices, output, input) = match sizes.as_slice() {
         [output, input] => (1, *output, *input),
@@ -29,40 +29,41 @@ pub(super) fn beside(job: &Job, rule: &AdapterSlots, tensor: &Tensor) -> u64 {
     if !tensor.name.contains("weight") || tensor.name == "head weight" {
         return 0;
     }
-    let kind = job.model().family.modules().model_type;
-    let pairs = if tensor.name == "gate and up weights" && !rule.joint_experts.contains(&kind) { 2 } else { 1 };
+    let is_joint = job.model().family.modules().slots_of_joint_experts;
+    let pairs = if tensor.name == "gate and up weights" && !is_joint { 2 } else { 1 };
     let own = tensor.elements_per_rank(job.layout().t(), false).0;
     // Whole experts are shared out by their number.
     let whole = matrices > 1 && matches!(job.run(), Run::Serving(run) if run.expert_parallel);
-    let here = if whole { own / (output * input) } else { matrices };
+    let here = if whole { own / output.saturating_mul(input) } else { matrices };
     if whole {
-        here * (pairs * input + output)
+        here.saturating_mul(pairs.saturating_mul(input).saturating_add(output))
     } else if ops::is_shared_by_input(&tensor.shape, &ops::lowering(job)) {
-        own / output + matrices * output
+        (own / output).saturating_add(matrices.saturating_mul(output))
     } else {
-        matrices * pairs * input + own / input
+        matrices.saturating_mul(pairs).saturating_mul(input).saturating_add(own / input)
     }
 }
 
 /// The same of an embedding or a head, whole on every rank.
-fn at_end(job: &Job, rule: &AdapterSlots) -> u64 {
+fn at_end(job: &Job) -> u64 {
     let model = job.model();
-    let has = rule.at_both_ends.contains(&model.family.modules().model_type);
-    if has { model.vocab_size.saturating_add(model.hidden_size) } else { 0 }
+    if model.family.modules().slots_at_both_ends { model.vocab_size.saturating_add(model.hidden_size) } else { 0 }
 }
 
 /// Numbers that one more rank takes in one slot on a rank of the stage.
-fn per_rank(scope: &Scope, rule: &AdapterSlots) -> u64 {
-    let of = |ops: &[Op]| ops::tensors(ops, Role::Parameter).map(|(_, tensor)| beside(scope.job, rule, tensor)).sum::<u64>();
-    let blocks: u64 = scope.list.kinds.iter().map(|kind| of(&kind.ops).saturating_mul(scope.layers_of(kind))).sum();
+fn per_rank(scope: &Scope) -> u64 {
+    let of =
+        |ops: &[Op]| ops::tensors(ops, Role::Parameter).map(|(_, tensor)| beside(scope.job, tensor)).fold(0, u64::saturating_add);
+    let of_kinds = scope.list.kinds.iter().map(|kind| of(&kind.ops).saturating_mul(scope.layers_of(kind)));
+    let blocks = of_kinds.fold(0, u64::saturating_add);
     let ends = u64::from(scope.stage.embedding) + u64::from(scope.stage.head);
-    blocks.saturating_add(ends.saturating_mul(at_end(scope.job, rule)))
+    blocks.saturating_add(ends.saturating_mul(at_end(scope.job)))
 }
 
 /// The slots of a stage's rank.
 pub(super) fn line(scope: &Scope, run: &ServingRun) -> Option<LineItem> {
     let rule = rule(run)?;
-    let numbers = per_rank(scope, rule).saturating_mul(run.adapter_slots).saturating_mul(run.adapter_rank);
+    let numbers = per_rank(scope).saturating_mul(run.adapter_slots).saturating_mul(run.adapter_rank);
     Some(LineItem {
         kind: MemoryKind::Parameter,
         label: ADAPTER_SLOTS,
@@ -76,7 +77,9 @@ pub(super) fn line(scope: &Scope, run: &ServingRun) -> Option<LineItem> {
 
 /// Bytes of all slots beside a parameter, on a tensor rank.
 pub(super) fn bytes_beside(job: &Job, run: &ServingRun, tensor: &Tensor) -> Bytes {
-    let Some(rule) = rule(run) else { return Bytes::ZERO };
-    let numbers = beside(job, rule, tensor).saturating_mul(run.adapter_slots).saturating_mul(run.adapter_rank);
+    if rule(run).is_none() {
+        return Bytes::ZERO;
+    }
+    let numbers = beside(job, tensor).saturating_mul(run.adapter_slots).saturating_mul(run.adapter_rank);
     Elements(numbers).stored_as(run.activation_dtype)
 }

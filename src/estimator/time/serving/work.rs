@@ -1,7 +1,7 @@
 //! The kernels of a served step, read off the record, on the accelerator that they run on.
 
 use crate::config::{AttentionKernel, Cluster, Job, ServingRun, Speed};
-use crate::engines::{Ggml, Steps};
+use crate::engines::{GgmlRelease, Steps};
 use crate::estimator::served::{self, Multiplies};
 use crate::hardware::kernels::{Kernels, MOST_VECTORS, Multiplied, OnCard, Ramp, Roofline};
 use crate::ops::{self, Op};
@@ -57,6 +57,13 @@ impl Product {
             None => by(&self.timed, tokens),
         };
         self.layers * each
+    }
+
+    /// Takes another in: both products of experts are one kernel's measurement.
+    fn join(&mut self, other: &Self) {
+        self.bytes += other.bytes;
+        self.flops += other.flops;
+        self.per_token += other.per_token;
     }
 
     /// Seconds of reading its weights, and of multiplying, each by itself and without a start.
@@ -143,7 +150,7 @@ impl Rates {
     }
 
     /// Of ggml the tokens up to which its kernels for vectors multiply, and these.
-    fn vectors(&self, one: &Multiplies, ggml: &Ggml) -> (f64, OnCard) {
+    fn vectors(&self, one: &Multiplies, ggml: &GgmlRelease) -> (f64, OnCard) {
         let [wide, blocks] = self.kernels.ggml.vectors;
         let [of_wide, of_blocks] = ggml.in_flight;
         let (law, in_flight) = if one.narrow { (blocks, of_blocks) } else { (wide, of_wide) };
@@ -153,7 +160,7 @@ impl Rates {
     }
 
     /// Its tiles; `None` where the vendor's library multiplies.
-    fn tiles(&self, one: &Multiplies, ggml: Ggml) -> Option<Roofline> {
+    fn tiles(&self, one: &Multiplies, ggml: GgmlRelease) -> Option<Roofline> {
         let [wide, blocks] = self.kernels.ggml.tiles;
         // A backend without a library has tiles for 16 bits, and widens nothing.
         if one.narrow && !(ggml.widens && wide.is_none()) { blocks } else { wide }
@@ -237,12 +244,7 @@ impl StepWork {
             inside += if one.is_head { 0.0 } else { layers * one.width };
             match (&mut experts, one.routed, one.is_head) {
                 (_, _, true) => head.push(product),
-                // Both products of experts are one kernel's measurement.
-                (Some(known), true, false) if (known.layers - layers).abs() < 0.5 => {
-                    known.bytes += product.bytes;
-                    known.flops += product.flops;
-                    known.per_token += product.per_token;
-                }
+                (Some(known), true, false) if (known.layers - layers).abs() < 0.5 => known.join(&product),
                 (None, true, false) => experts = Some(product),
                 (_, _, false) => blocks.push(product),
             }

@@ -20,6 +20,9 @@ const KERNELS: &[(&[&str], Kernels)] = &[
     (&["m2-ultra-192"], H100.assumed()),
 ];
 
+/// The accelerator on which it was measured how many bytes one multiprocessor keeps on their way: without that there is no limit.
+const WITHOUT_LIMIT: &str = "h100-pcie";
+
 /// SGLang's times around a step, which are assumed, with vLLM's rule of putting steps together.
 static OF_VLLM: Steps = Steps { host: 1e-3, sequence: 10e-6, launch: 5e-6, captured: 512, ..Steps::SERVER };
 
@@ -28,6 +31,11 @@ static OF_LLAMA_CPP: Steps = Steps { captured: 1, most_tokens: 512, most_sequenc
 
 /// A cluster of that accelerator without what was measured on it; `None` where nothing was.
 pub fn without_accelerator(id: &str, cluster: &Cluster) -> Option<Cluster> {
+    if id == WITHOUT_LIMIT {
+        let mut other = cluster.clone();
+        other.speed.multiprocessors = u64::from(u32::MAX);
+        return Some(other);
+    }
     let (_, kernels) = KERNELS.iter().find(|(ids, _)| ids.contains(&id))?;
     let mut other = cluster.clone();
     other.speed.kernels = kernels;
