@@ -30,7 +30,7 @@ fn beside(job: &Job, tensor: &Tensor) -> u64 {
         return 0;
     }
     let is_joint = job.model().family.modules().slots_of_joint_experts;
-    let pairs = if tensor.name == "gate and up weights" && !is_joint { 2 } else { 1 };
+    let pairs: u64 = if tensor.name == "gate and up weights" && !is_joint { 2 } else { 1 };
     let own = tensor.elements_per_rank(job.layout().t(), false).0;
     // Whole experts are shared out by their number.
     let whole = matrices > 1 && matches!(job.run(), Run::Serving(run) if run.expert_parallel);
