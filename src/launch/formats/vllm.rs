@@ -178,8 +178,6 @@ fn write(writing: &mut Writing<'_>) -> String {
     }
     if writing.differs(FieldId::AdapterSlots) {
         writing.say("enable-lora", None, &[]);
-    } else {
-        writing.is_said(&[FieldId::SlotRank]);
     }
     writing.table();
     format!("vllm serve {model}{}\n", writing.as_flags())
