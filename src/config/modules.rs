@@ -116,6 +116,10 @@ pub struct Modules {
     /// peft turns the names that linear layers of experts and routers once had (`gate_proj`, `up_proj`, `down_proj`, `gate`) into
     /// adapters of the parameters that hold them today (`utils/transformers_weight_conversion.py`).
     pub peft_finds_experts: bool,
+    /// Whether a server's slots for adapters lie beside its embedding and head, too (vLLM's `embedding_modules`).
+    pub slots_at_both_ends: bool,
+    /// Whether such slots have one A for gate and up of an expert together (vLLM's `is_3d_moe_weight`).
+    pub slots_of_joint_experts: bool,
     /// Choices that encoders alone have.
     pub encoder: EncoderModules,
     /// The modules of an encoder beside the decoder; `None`: there is none, or it has the decoder's.
@@ -196,6 +200,8 @@ impl Modules {
         takes_prefix: true,
         peft_spares_states: false,
         peft_finds_experts: false,
+        slots_at_both_ends: false,
+        slots_of_joint_experts: false,
         encoder: EncoderModules::PLAIN,
         source: None,
         orders_heads: false,

@@ -300,8 +300,11 @@ pub struct ServingRun {
     pub block_size: Option<u64>,
     /// Memory of captured CUDA graphs.
     pub cuda_graphs: Bytes,
-    /// True if tensor-parallel ranks hold whole experts instead of a part of each (vLLM's
-    /// `enable_expert_parallel`).
+    /// Low-rank adapters that are on the accelerators at once (vLLM's `max_loras`); 0: none.
+    pub adapter_slots: u64,
+    /// The largest rank of these (`max_lora_rank`).
+    pub adapter_rank: u64,
+    /// Whether tensor-parallel ranks hold whole experts instead of a part of each (vLLM's `enable_expert_parallel`).
     pub expert_parallel: bool,
     /// True if, with whole experts, every tensor rank keeps a part of the tokens between attention
     /// layers and sends each token to the ranks of its experts (`SGLang`'s `moe_a2a_backend`).
@@ -344,6 +347,8 @@ impl ServingRun {
             engine: Engine::DEFAULT,
             block_size: None,
             cuda_graphs: Bytes::ZERO,
+            adapter_slots: 0,
+            adapter_rank: 16,
             expert_parallel: false,
             sends_tokens: false,
             activation_dtype: DType::Bf16,

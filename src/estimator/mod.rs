@@ -20,6 +20,7 @@ mod printed;
 mod replayed_failure;
 mod reservation;
 mod served;
+mod slots;
 mod stage;
 mod stages;
 mod states;
@@ -43,6 +44,7 @@ pub use parts::{has_all_parts, has_parts, has_parts_of, needs_parts};
 pub use printed::Printed;
 pub use replayed_failure::{ReplayedFailure, replayed_failure};
 pub use reservation::{CUDA_GRAPHS, CacheRoom, KEPT_FREE, blocks_in, concurrency, fragmentation_percent};
+pub use slots::ADAPTER_SLOTS;
 pub use stages::{StageMemory, stages};
 pub use states::GATHERED_WEIGHTS;
 pub use timeline::{

@@ -1,9 +1,10 @@
 //! Lines without tensors, each with a rule of its own. Where no rule gives the bytes exactly, the
 //! figure stands for itself.
 
-use crate::config::{Engine, Job, Run};
+use crate::config::{Engine, Job, Run, ServingRun};
 use crate::estimator::{
-    CUDA_GRAPHS, FRAMEWORK_CONTEXT, KEPT_FREE, Ledger, LineItem, MemoryKind, REDUCTION_BUCKET, fragmentation_percent,
+    ADAPTER_SLOTS, CUDA_GRAPHS, FRAMEWORK_CONTEXT, KEPT_FREE, Ledger, LineItem, MemoryKind, REDUCTION_BUCKET,
+    fragmentation_percent,
 };
 use crate::units::{Bytes, DType};
 
@@ -36,6 +37,7 @@ fn ways(inputs: &Inputs, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
             let weights = ledger.of(MemoryKind::Parameter);
             percent(kind_part(MemoryKind::Parameter, weights), run.overhead_percent)
         }
+        (ADAPTER_SLOTS, Run::Serving(run)) => slots(run, line),
         (KEPT_FREE, Run::Serving(run)) => kept_free(job, run.engine, run.cuda_graphs, ledger),
         ("Gathered input" | "Pipeline messages" | "Attention mask", Run::Training(run)) => {
             buffers(inputs, run.recipe().activation, line)
@@ -52,7 +54,19 @@ fn kind_part(kind: MemoryKind, bytes: Bytes) -> Expr {
     Expr::memory(kind.name(), Some(kind), bytes.0, None)
 }
 
-/// One buffer for each group of ranks that exchange tensors.
+/// So many slots of so many ranks, each of which is a row or a column beside every matrix.
+fn slots(run: &ServingRun, line: &LineItem) -> Vec<Expr> {
+    let each = run.adapter_slots.saturating_mul(run.adapter_rank).saturating_mul(run.activation_dtype.bits() / 8);
+    let numbers = line.bytes.0.checked_div(each).unwrap_or(0);
+    let count = Expr::product([
+        Expr::word("max_loras", "slots", Value::Whole(run.adapter_slots)),
+        Expr::word("max_lora_rank", "rows of each A and columns of each B", Value::Whole(run.adapter_rank)),
+        Expr::meant(numbers, "numbers of a row of every A and a column of every B on this rank"),
+    ]);
+    vec![stored(count, run.activation_dtype)]
+}
+
+/// One buffer for each group of ranks that exchange something.
 fn communicators(job: &Job, line: &LineItem) -> Vec<Expr> {
     let each = job.cluster().overheads.communicator_buffers;
     let groups = line.bytes.0.checked_div(each.0).unwrap_or(0);

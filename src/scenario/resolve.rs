@@ -68,6 +68,7 @@ impl Scenario {
             hybrid::check_layers,
             check_stack,
             serving::check_lengths,
+            serving::check_slots,
             tuning::check_texts,
             check_gpus,
         ] {

@@ -175,6 +175,9 @@ sources! {
         "DualPipe: bubble, two copies of the parameters, p + 1 micro-batches in flight.");
     VLLM = ("vllm", "vLLM", "vllm/v1/worker", "KV cache sized per layer and head, profiling run for activations", Code,
         "Serving memory.");
+    VLLM_LORA = ("vllm-lora", "vLLM", "vllm/lora/layers and model_manager.py: create_lora_weights",
+        "max_loras slots of max_lora_rank beside every linear layer, and at both ends of some models", Code,
+        "Slots for adapters.");
     VLLM_QUANTIZATION = ("vllm-quantization", "vLLM", "vllm/model_executor/layers/quantization: fp8, compressed-tensors",
         "one fp32 scale for each matrix or output column; lm_head and embeddings stay in 16 bits", Code,
         "8-bit weights with scales.");

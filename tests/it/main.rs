@@ -63,6 +63,7 @@ mod estimator {
     mod schedules;
     mod serving;
     mod serving_time;
+    mod slots;
     mod three_d;
     mod time;
     mod trainer;

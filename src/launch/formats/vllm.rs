@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::tables::{vllm::NOT_MODELLED, vllm_quiet::QUIET};
-use crate::launch::shared::vllm_words::{INPUTS, weights, words_for};
+use crate::launch::shared::vllm_words::{INPUTS, adapters, weights, words_for};
 use crate::launch::shared::{serving, whole};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
 use crate::scenario::{FieldId, Scenario, Value};
@@ -140,6 +140,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     serving::longest_context(reading, "max-model-len", &["max-model-len"]);
     serving::one_request(reading, "max-num-seqs", &["max-num-seqs"]);
     shorter_steps(reading);
+    adapters(reading);
     let experts = reading.stated(&["enable-expert-parallel", "ep"]).filter(|given| given.is_on() == Some(true)).cloned();
     if let Some(given) = experts.filter(|_| replicas > 1) {
         reading.not_modelled(&given, "With data parallel the experts of all replicas are shared out, so that each holds fewer.");
@@ -178,6 +179,9 @@ fn write(writing: &mut Writing<'_>) -> String {
     serving::say_whole(writing, "max-num-batched-tokens", FieldId::PrefillChunkSize);
     if let Some((key, value)) = serving::other_weights(writing, words_for) {
         writing.say(key, Some(value.to_owned()), &[FieldId::WeightDType]);
+    }
+    if writing.differs(FieldId::AdapterSlots) {
+        writing.say("enable-lora", None, &[]);
     }
     writing.table();
     format!("vllm serve {model}{}\n", writing.as_flags())

@@ -99,7 +99,7 @@ pub fn pretended(index: usize, row: Fields<'_>) -> Row {
         groups.push(("allocator", if ours.expandable_segments { "expandable segments" } else { "default" }.to_owned()));
         compared(row, &ours)
     });
-    Row { id: super::id(index, row), groups, outcome }
+    Row { id: super::id(index, row), groups, outcome, without: Vec::new() }
 }
 
 /// The group of rows that it belongs to, by the program that trains.
