@@ -57,6 +57,8 @@ pub struct Overheads {
     pub fragmentation_percent: f64,
     /// Buffers of one communicator: of every group of ranks that exchange something.
     pub communicator_buffers: Bytes,
+    /// Memory that was measured on this machine beyond what was predicted for it.
+    pub measured_beyond: Bytes,
     /// Whether PyTorch's allocator keeps growing segments (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`).
     pub expandable_segments: bool,
 }
@@ -67,6 +69,7 @@ impl Overheads {
         framework_context: Bytes::ZERO,
         fragmentation_percent: 0.0,
         communicator_buffers: Bytes::ZERO,
+        measured_beyond: Bytes::ZERO,
         expandable_segments: false,
     };
 }
