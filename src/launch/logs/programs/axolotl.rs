@@ -9,6 +9,8 @@ pub(super) const LOG: LogSpec = LogSpec {
     trains: true,
     place: 7,
     lines: &[
+        LineSpec::gib("", "'memory/max_memory_allocated': ", Figure::Allocated),
+        LineSpec::gib("", "'memory/device_memory_reserved': ", Figure::Reserved),
         LineSpec::gib("", "'memory/max_mem_allocated(gib)': ", Figure::Allocated),
         LineSpec::gib("", "'memory/device_mem_reserved(gib)': ", Figure::Reserved),
         LineSpec::gib("", "'memory/max_allocated (GiB)': ", Figure::Allocated),
