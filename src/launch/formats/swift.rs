@@ -33,6 +33,7 @@ const HABITS: Habits = Habits {
     evaluation_batch: 1,
     // `skip_logits` of its `lce_forward` is for training alone.
     evaluation_logits: true,
+    finds_unused: |_, _| false,
 };
 
 const FLAGS: &[Flag] = &[

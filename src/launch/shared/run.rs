@@ -3,7 +3,7 @@
 use super::super::report::Way;
 use super::super::{Format, Given, LaunchError, Reading, Stated};
 use super::{fsdp, says_something, stated_on, stated_whole, whole, word, zero};
-use crate::scenario::{FieldId, Value};
+use crate::scenario::{FieldId, Scenario, Value};
 
 /// The format in which weights are loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,9 @@ pub struct Habits {
     pub evaluation_batch: u64,
     /// True if evaluations write logits under Liger, too.
     pub evaluation_logits: bool,
+    /// True if DDP looks for parameters without a gradient where nothing is said, by whether all weights learn and whether blocks are
+    /// recomputed.
+    pub finds_unused: fn(full: bool, recomputes: bool) -> bool,
 }
 
 /// The Trainer's own: as transformers 5.24.0 does where a tool has no habits of its own.
@@ -63,6 +66,8 @@ pub const TRAINER: Habits = Habits {
     evaluates: |_| false,
     evaluation_batch: 8,
     evaluation_logits: false,
+    // `_build_accelerator_args` of trainer.py: not beside checkpointing, but always for a model that peft wraps.
+    finds_unused: |full, recomputes| !full || !recomputes,
 };
 
 /// The input's word for number formats, and whether PyTorch casts on the way. Under DeepSpeed 16-bit weights have fp32 copies in the
@@ -103,7 +108,21 @@ pub fn settle(reading: &mut Reading<'_>, habits: &Habits, gpus: Option<u64>) -> 
     }
     batch(reading, habits)?;
     formats(reading, habits, under_zero, hint);
+    if reading.stated(&[UNUSED]).is_none() && finds_unused(&reading.scenario, habits) {
+        let how = "The Trainer's way where blocks are not recomputed, or where peft wraps the model.";
+        reading.follows(UNUSED, FieldId::FindUnusedParameters, Value::Flag(true), how);
+    }
     evaluation(reading, habits)
+}
+
+/// The flag that says whether DDP looks for parameters without a gradient.
+pub const UNUSED: &str = "ddp_find_unused_parameters";
+
+/// True if DDP shares the model out, and looks for such parameters where nothing is said.
+pub fn finds_unused(scenario: &Scenario, habits: &Habits) -> bool {
+    let is_ddp = word(scenario, FieldId::Sharding) == "none" && whole(scenario, FieldId::Gpus) > 1;
+    let full = word(scenario, FieldId::Mode) == "train" || word(scenario, FieldId::Method) == "full";
+    is_ddp && (habits.finds_unused)(full, word(scenario, FieldId::Recompute) != "none")
 }
 
 /// A vision tower that does not learn unless that flag says so; a model without one has none to freeze.
