@@ -184,9 +184,11 @@ pub fn verdict_sentence(scenario: &Scenario, estimate: &Estimate, scale: Scale) 
 
 /// The requests that run at once, where a server that starts lets further ones wait.
 fn at_once(scenario: &Scenario, estimate: &Estimate) -> Option<String> {
-    let (running, Value::Integer(most), Value::Integer(context)) =
-        (estimate.at_once.filter(|_| estimate.runs())?, scenario.get(FieldId::ConcurrentSequences), scenario.get(FieldId::ContextLength))
-    else {
+    let (running, Value::Integer(most), Value::Integer(context)) = (
+        estimate.at_once.filter(|_| estimate.runs())?,
+        scenario.get(FieldId::ConcurrentSequences),
+        scenario.get(FieldId::ContextLength),
+    ) else {
         return None;
     };
     let of = format!("{} of {} tokens", requests(running), whole(context));

@@ -2,7 +2,8 @@
 
 use crate::config::{Engine, Job, Run};
 use crate::estimator::{
-    CUDA_GRAPHS, FRAMEWORK_CONTEXT, KEPT_FREE, Ledger, LineItem, MEASURED_BEYOND, MemoryKind, REDUCTION_BUCKET, fragmentation_percent,
+    CUDA_GRAPHS, FRAMEWORK_CONTEXT, KEPT_FREE, Ledger, LineItem, MEASURED_BEYOND, MemoryKind, REDUCTION_BUCKET,
+    fragmentation_percent,
 };
 use crate::units::{Bytes, DType};
 
@@ -84,7 +85,8 @@ fn ratio(value: f64) -> Option<(u64, u64)> {
 fn reserve(job: &Job, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
     let by_kind = ledger.by_kind();
     // Workspaces of the framework are allocated like the model's own memory; the context is not.
-    let outside = [FRAMEWORK_CONTEXT, CUDA_GRAPHS, KEPT_FREE, MEASURED_BEYOND, "Communicator buffers", "Inference overhead", line.label];
+    let outside =
+        [FRAMEWORK_CONTEXT, CUDA_GRAPHS, KEPT_FREE, MEASURED_BEYOND, "Communicator buffers", "Inference overhead", line.label];
     let own = ledger.lines.iter().filter(|other| other.kind == MemoryKind::Framework && !outside.contains(&other.label));
     let parts = MemoryKind::ALL.into_iter().zip(by_kind).filter(|(kind, bytes)| *kind != MemoryKind::Framework && bytes.0 > 0);
     let mut terms: Vec<Expr> = parts.map(|(kind, bytes)| kind_part(kind, bytes)).collect();

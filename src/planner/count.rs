@@ -4,9 +4,8 @@ use std::num::NonZeroU64;
 
 use crate::config::{Job, ParallelLayout, Run};
 use crate::estimator::{
-    Blocker, CUDA_GRAPHS, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, GRADIENT_REDUCTION, KEPT_FREE, LineItem,
-    MEASURED_BEYOND, MemoryKind,
-    REDUCTION_BUCKET, blockers, estimate, fragmentation_percent, memory_by_kind, memory_of_each,
+    Blocker, CUDA_GRAPHS, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, GRADIENT_REDUCTION, KEPT_FREE, LineItem, MEASURED_BEYOND,
+    MemoryKind, REDUCTION_BUCKET, blockers, estimate, fragmentation_percent, memory_by_kind, memory_of_each,
 };
 use crate::units::{Bytes, MemoryUnit, Scale, sort_short, whole};
 

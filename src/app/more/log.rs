@@ -23,8 +23,11 @@ pub fn panel(scenario: &Scenario, log: &Log, unit: MemoryUnit) -> (Html, Option<
 }
 
 fn refused(log: &Log) -> Html {
-    let (of, choose) =
-        if log.trains { ("a training", "Training or Fine-tuning and the run's model") } else { ("a server", "Serving and the server's model") };
+    let (of, choose) = if log.trains {
+        ("a training", "Training or Fine-tuning and the run's model")
+    } else {
+        ("a server", "Serving and the server's model")
+    };
     html! {
         div class="refused" role="alert" {
             p data-testid="paste-error" {

@@ -243,7 +243,12 @@ fn sharing(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     }
     let mixed = autocast == Value::Flag(true);
     if mixed && word(&reading.scenario, FieldId::Method) == "full" {
-        reading.follows("bf16", FieldId::Precision, Value::Choice("fsdp-mixed"), "accelerate makes shards fp32 where they learn.");
+        reading.follows(
+            "bf16",
+            FieldId::Precision,
+            Value::Choice("fsdp-mixed"),
+            "accelerate makes shards fp32 where they learn.",
+        );
         reading.follows("bf16", FieldId::Autocast, Value::Flag(false), "");
     } else {
         reading.scenario.set(FieldId::Precision, precision);

@@ -71,17 +71,50 @@ const OWN: &[Flag] = &[
 
 /// Settings that change no tensor of a step, and some that do and are not modelled.
 const OTHERS: &[Flag] = &[
-    Flag::no_effect(&["checkpoint.*", "logger.*", "scheduler.*", "validation.*", "rng.*", "dist.*", "profiling.*", "tokenizer.*"]),
+    Flag::no_effect(&[
+        "checkpoint.*",
+        "logger.*",
+        "scheduler.*",
+        "validation.*",
+        "rng.*",
+        "dist.*",
+        "profiling.*",
+        "tokenizer.*",
+    ]),
     Flag::no_effect(&["dataset", "dataset.*", "step_func", "mode", "tokenizer_path", "name", "dir", "data_paths", "data_path"]),
     Flag::no_effect(&["pretrained_checkpoint", "finetune_lr", "train_iters", "lr_warmup_iters", "ft.*", "nvrx_straggler.*"]),
-    Flag::no_effect(&["train.train_iters", "train.eval_iters", "train.eval_interval", "train.manual_gc", "train.manual_gc_interval"]),
-    Flag::no_effect(&["train.manual_gc_eval", "train.exit_signal_handler", "train.skip_train", "optimizer.lr", "optimizer.min_lr"]),
-    Flag::no_effect(&["model.calculate_per_token_loss", "model.init_method_std", "model.rotary_base", "ddp.check_for_nan_in_grad"]),
+    Flag::no_effect(&[
+        "train.train_iters",
+        "train.eval_iters",
+        "train.eval_interval",
+        "train.manual_gc",
+        "train.manual_gc_interval",
+    ]),
+    Flag::no_effect(&[
+        "train.manual_gc_eval",
+        "train.exit_signal_handler",
+        "train.skip_train",
+        "optimizer.lr",
+        "optimizer.min_lr",
+    ]),
+    Flag::no_effect(&[
+        "model.calculate_per_token_loss",
+        "model.init_method_std",
+        "model.rotary_base",
+        "ddp.check_for_nan_in_grad",
+    ]),
     Flag::no_effect(&["ddp.average_in_collective", "ddp.overlap_param_gather", "peft.dropout_position", "step_func_kwargs"]),
     // Mixed precision overwrites it (`update_config_with_precision_overrides`).
     Flag::no_effect(&["ddp.grad_reduce_in_fp32", "model.pipeline_dtype", "model.params_dtype"]),
-    Flag::not_modelled_unless(&["model.transformer_impl"], &["transformer_engine"], "Modules of this kind are not modelled here."),
-    Flag::not_modelled(&["model.hidden_size", "model.ffn_hidden_size", "model.num_attention_heads"], "Sizes are the recipe's model's."),
+    Flag::not_modelled_unless(
+        &["model.transformer_impl"],
+        &["transformer_engine"],
+        "Modules of this kind are not modelled here.",
+    ),
+    Flag::not_modelled(
+        &["model.hidden_size", "model.ffn_hidden_size", "model.num_attention_heads"],
+        "Sizes are the recipe's model's.",
+    ),
     Flag::not_modelled(&["model.num_query_groups", "model.vocab_size", "model.kv_channels"], "Sizes are the recipe's model's."),
     Flag::not_modelled(&["model.activation_func", "model.gated_linear_unit"], "Layers are the recipe's model's."),
     Flag::not_modelled(&["model.num_moe_experts", "model.moe_router_topk"], "Experts are the recipe's model's."),
@@ -162,9 +195,10 @@ fn assigned(line: &str, number: usize) -> Option<Given> {
     let is_setting = target.split('.').all(is_name) && (SECTIONS.contains(&section) || section == "peft");
     let value = value.split(" #").next().unwrap_or(value).trim();
     let literal = value.trim_matches(['"', '\'']);
-    let is_literal = !literal.contains(['(', '{']) && (literal.len() < value.len() || literal.parse::<f64>().is_ok() || {
-        literal.starts_with('[') || matches!(literal, "True" | "False" | "None")
-    });
+    let is_literal = !literal.contains(['(', '{'])
+        && (literal.len() < value.len() || literal.parse::<f64>().is_ok() || {
+            literal.starts_with('[') || matches!(literal, "True" | "False" | "None")
+        });
     (is_setting && is_literal).then(|| Given::new(key, literal, Place { line: number, column: 1 }))
 }
 
@@ -203,7 +237,11 @@ fn begin(reading: &mut Reading<'_>) {
     let place = reading.stated(&["recipe"]).map_or(Place { line: 1, column: 1 }, |given| given.place);
     reading.model(&Given::new("recipe", recipe.model(), place));
     for (name, id, value) in recipe.settings() {
-        reading.default(name, id, value);
+        if value == Value::Empty {
+            reading.scenario.set(id, value);
+        } else {
+            reading.default(name, id, value);
+        }
     }
     if !is_pretraining(reading) {
         reading.default("packed_sequence", FieldId::Packing, Value::Flag(true));
@@ -240,7 +278,11 @@ fn precision(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
 
 fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     if let Some(given) = reading.stated(&["recipe"]).cloned().filter(|_| recipe(reading).is_none()) {
-        reading.tell(&given, crate::launch::Way::Unknown, "Its settings are not known here: only those that are stated count.".to_owned());
+        if let Some(model) = Recipe::model_called(&given.text()) {
+            reading.model(&Given { value: model.into(), ..given.clone() });
+        }
+        let why = "The settings of this recipe are not known here: only those that are stated count.";
+        reading.tell(&given, crate::launch::Way::Unknown, why.to_owned());
     }
     let sharing = ["ddp.use_distributed_optimizer", "optimizer.use_distributed_optimizer"];
     let off = |name: &&str| reading.stated(&[name]).is_some_and(|given| given.is_on() == Some(false));

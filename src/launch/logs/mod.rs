@@ -7,9 +7,9 @@ mod line;
 mod programs;
 
 pub use beside::{Compared, beside, beyond};
+pub use line::{Adds, LineSpec, Unit};
 /// Programs whose lines are read, in the order of lists.
 pub use programs::SPECS as PROGRAMS;
-pub use line::{Adds, LineSpec, Unit};
 
 use crate::units::Bytes;
 

@@ -125,9 +125,15 @@ impl Container {
 fn words(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::Array(list)) => list.iter().map(text).collect(),
-        Some(Value::String(line)) => {
-            shell::read(line).0.into_iter().next().map(|command| command.words).into_iter().flatten().map(|word| word.text).collect()
-        }
+        Some(Value::String(line)) => shell::read(line)
+            .0
+            .into_iter()
+            .next()
+            .map(|command| command.words)
+            .into_iter()
+            .flatten()
+            .map(|word| word.text)
+            .collect(),
         _ => Vec::new(),
     }
 }

@@ -62,7 +62,8 @@ pub fn of_axolotl(reading: &mut Reading<'_>) -> Result<bool, LaunchError> {
     let inner = reading.beginning_with("fsdp_config.");
     let outer = reading.stated(&["fsdp"]).filter(|given| says_something(given) && given.text() != "[]").cloned();
     let Some(place) = outer.iter().chain(&inner).map(|given| given.place).next() else { return Ok(false) };
-    let version = reading.stated(&["fsdp_version"]).or_else(|| reading.stated(&["fsdp_config.fsdp_version", "fsdp_config.version"]));
+    let version =
+        reading.stated(&["fsdp_version"]).or_else(|| reading.stated(&["fsdp_config.fsdp_version", "fsdp_config.version"]));
     let version = version.map_or_else(|| "1".to_owned(), Given::text);
     let mut keys = vec![Given::new("distributed_type", "FSDP", place), Given::new("fsdp_config.fsdp_version", version, place)];
     keys.extend(outer.iter().flat_map(options));

@@ -39,6 +39,16 @@ impl Recipe {
         Self::all().find(|recipe| recipe.name() == name).or_else(|| Self::all().find(|recipe| recipe.name() == shorter))
     }
 
+    /// The model of a recipe whose name begins as one of the table: `qwen3_8b_finetune_config`, the name of recipes until 0.2.
+    pub fn model_called(name: &str) -> Option<&'static str> {
+        let start = |name: &str| {
+            let ends = ["_pretrain_", "_sft_", "_peft_", "_finetune_"];
+            ends.iter().find_map(|end| name.split_once(end)).map(|(start, _)| start.to_owned())
+        };
+        let wanted = start(name)?;
+        Self::all().find(|recipe| start(recipe.name()).as_deref() == Some(wanted.as_str())).map(|recipe| recipe.model())
+    }
+
     /// The first recipe of that kind for a model.
     pub fn of(row: &ModelRow, kind: Kind) -> Option<Self> {
         let is_of = |recipe: &Self| model_names::row_called(recipe.cell(1)).is_some_and(|(own, _)| own.id == row.id);

@@ -120,7 +120,8 @@ pub const UNUSED: &str = "ddp_find_unused_parameters";
 
 /// True if DDP shares the model out, and looks for such parameters where nothing is said.
 pub fn finds_unused(scenario: &Scenario, habits: &Habits) -> bool {
-    let is_ddp = word(scenario, FieldId::Sharding) == "none" && whole(scenario, FieldId::Gpus) > 1;
+    let under_zero = matches!(word(scenario, FieldId::Precision), "bf16" | "fp16");
+    let is_ddp = word(scenario, FieldId::Sharding) == "none" && whole(scenario, FieldId::Gpus) > 1 && !under_zero;
     let full = word(scenario, FieldId::Mode) == "train" || word(scenario, FieldId::Method) == "full";
     is_ddp && (habits.finds_unused)(full, word(scenario, FieldId::Recompute) != "none")
 }

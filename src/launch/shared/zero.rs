@@ -35,7 +35,10 @@ const BROUGHT_ALONG: &[(&str, &str)] = &[
 /// Those of axolotl 0.19.0 (`deepspeed_configs/*.json`).
 const OF_AXOLOTL: &[(&str, &str)] = &[
     ("zero1.json", "{\"zero_optimization\": {\"stage\": 1, \"overlap_comm\": true}}"),
-    ("zero1_torch_compile.json", "{\"zero_optimization\": {\"stage\": 1, \"overlap_comm\": true}, \"compile\": {\"backend\": \"inductor\"}}"),
+    (
+        "zero1_torch_compile.json",
+        "{\"zero_optimization\": {\"stage\": 1, \"overlap_comm\": true}, \"compile\": {\"backend\": \"inductor\"}}",
+    ),
     (
         "zero2.json",
         "{\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}, \"contiguous_gradients\": true, \

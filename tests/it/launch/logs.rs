@@ -95,7 +95,8 @@ fn lines_of_trainings_are_read() {
     let trainer = log("trainer-zero3");
     assert_eq!(trainer.printed.len(), 1, "parts of the peak are one figure");
     assert!(near(mib(&trainer, Figure::Allocated), 312.0 - 153.0 + 2012.0));
-    let file = read_log("\"train_mem_gpu_alloc_delta\": 3330195456,\n\"train_mem_gpu_peaked_delta\": 8287144960,").expect("parts");
+    let file =
+        read_log("\"train_mem_gpu_alloc_delta\": 3330195456,\n\"train_mem_gpu_peaked_delta\": 8287144960,").expect("parts");
     assert!(near(file.largest(Figure::Allocated), 11_617_340_416.0));
     let later = read_log("GPU memory usage while training: 25.701GB (+0.079GB cache, +1.045GB misc)").expect("memory");
     assert!(near(later.largest(Figure::Reserved).map(gib), 25.78) && near(later.largest(Figure::InUse).map(gib), 26.825));

@@ -149,7 +149,8 @@ fn flags_that_change_memory_and_are_not_modelled_are_said() {
 #[test]
 fn axolotls_sharding_is_read_and_written() {
     let start = "base_model: Qwen/Qwen2.5-7B\nsequence_len: 2048\nmicro_batch_size: 1\nnum_epochs: 1\nbf16: true\n";
-    let of = |more: &str| read(&[Pasted { name: "", text: &format!("{start}{more}") }], &Scenario::default()).expect("read").scenario;
+    let of =
+        |more: &str| read(&[Pasted { name: "", text: &format!("{start}{more}") }], &Scenario::default()).expect("read").scenario;
     let second = of("fsdp_version: 2\nfsdp_config:\n  auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  offload_params: true\n");
     assert_eq!(second.get(FieldId::Sharding), Value::Choice("fsdp"));
     assert_eq!(second.get(FieldId::Precision), Value::Choice("fsdp-mixed"));
@@ -172,7 +173,10 @@ fn axolotls_sharding_is_read_and_written() {
 #[test]
 fn the_trainer_looks_for_unused_parameters_where_blocks_are_not_recomputed() {
     let of = |more: &str| {
-        let text = format!("torchrun --nproc_per_node 2 run_clm.py --model_name_or_path Qwen/Qwen2.5-7B --do_train --bf16 {more}");
+        let text = format!(
+            "torchrun --nproc_per_node 2 run_clm.py --model_name_or_path Qwen/Qwen2.5-7B --do_train \
+                            --output_dir out --per_device_train_batch_size 1 --learning_rate 1e-5 --bf16 {more}"
+        );
         let read = read(&[Pasted { name: "", text: &text }], &Scenario::default()).expect("read");
         read.scenario.get(FieldId::FindUnusedParameters)
     };
