@@ -194,9 +194,9 @@ fn at_once(scenario: &Scenario, estimate: &Estimate) -> Option<String> {
     let of = format!("{} of {} tokens", requests(running), whole(context));
     let run = if running == 1 { "runs" } else { "run" };
     Some(if running < most {
-        format!("There is room for {of} at once; more wait, though the server takes up to {}.", whole(most))
+        format!("There is room for {of} at once; the server would run up to {}, and those without room wait.", whole(most))
     } else {
-        format!("{of} {run} at once, as many as the server takes; more wait.")
+        format!("{of} {run} at once, as many as the server lets in; more wait.")
     })
 }
 

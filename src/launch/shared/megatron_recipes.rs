@@ -39,14 +39,20 @@ impl Recipe {
         Self::all().find(|recipe| recipe.name() == name).or_else(|| Self::all().find(|recipe| recipe.name() == shorter))
     }
 
-    /// The model of a recipe whose name begins as one of the table: `qwen3_8b_finetune_config`, the name of recipes until 0.2.
-    pub fn model_called(name: &str) -> Option<&'static str> {
+    /// The model of a recipe whose name begins as one of the table, or as a model's: `qwen3_8b_finetune_config`, the name of recipes until 0.2.
+    pub fn model_called(name: &str) -> Option<String> {
         let start = |name: &str| {
             let ends = ["_pretrain_", "_sft_", "_peft_", "_finetune_"];
             ends.iter().find_map(|end| name.split_once(end)).map(|(start, _)| start.to_owned())
         };
         let wanted = start(name)?;
-        Self::all().find(|recipe| start(recipe.name()).as_deref() == Some(wanted.as_str())).map(|recipe| recipe.model())
+        Self::all()
+            .find(|recipe| start(recipe.name()).as_deref() == Some(wanted.as_str()))
+            .map(|recipe| recipe.model().to_owned())
+            .or_else(|| {
+                let model = wanted.replace('_', "-");
+                model_names::row_called(&model).map(|_| model)
+            })
     }
 
     /// The first recipe of that kind for a model.

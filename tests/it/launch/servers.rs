@@ -122,10 +122,10 @@ fn requests_that_find_no_room_wait() {
         let (found, running, said) = verdict(&format!("{server} 256"));
         assert_eq!(found, Verdict::Fits, "{said}");
         assert!(running.is_some_and(|running| (20..40).contains(&running)), "{said}");
-        assert!(said.contains("at once; more wait, though the server takes up to 256."), "{said}");
+        assert!(said.contains("at once; the server would run up to 256, and those without room wait."), "{said}");
         let (found, running, said) = verdict(&format!("{server} 4"));
         assert_eq!((found, running), (Verdict::Fits, Some(4)), "{said}");
-        assert!(said.contains("tokens run at once, as many as the server takes; more wait."), "{said}");
+        assert!(said.contains("tokens run at once, as many as the server lets in; more wait."), "{said}");
     }
 }
 
