@@ -286,7 +286,7 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     }
     let sharing = ["ddp.use_distributed_optimizer", "optimizer.use_distributed_optimizer"];
     let off = |name: &&str| reading.stated(&[name]).is_some_and(|given| given.is_on() == Some(false));
-    if sharing.iter().all(|name| off(&name)) {
+    if sharing.iter().all(off) {
         // Either of the two switches both on (`_validate_and_sync_distributed_optimizer_settings`).
         reading.follows("ddp.use_distributed_optimizer", FieldId::Sharding, Value::Choice("none"), "");
     }

@@ -86,7 +86,8 @@ fn services(keys: &[Given]) -> Vec<Container> {
 impl Container {
     fn commands(&self) -> Vec<Command> {
         let Some(script) = self.script() else { return Vec::new() };
-        let exports: String = self.environment.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value))).collect();
+        let export = |text: String, (name, value): &(String, String)| text + "export " + name + "=" + &quoted(value) + "\n";
+        let exports = self.environment.iter().fold(String::new(), export);
         let (mut commands, _) = shell::read(&(exports + &script));
         let place = self.place.unwrap_or(Place { line: 1, column: 1 });
         for word in commands.iter_mut().flat_map(|command| &mut command.words) {
