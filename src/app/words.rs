@@ -178,7 +178,26 @@ pub const fn verdict_word(verdict: Verdict) -> &'static str {
 pub fn verdict_sentence(scenario: &Scenario, estimate: &Estimate, scale: Scale) -> String {
     let used = scale.show(estimate.total());
     let room = scale.show(estimate.capacity);
-    format!("{} takes {used} of {room} {} on each.", about(scenario), scale.unit)
+    let takes = format!("{} takes {used} of {room} {} on each.", about(scenario), scale.unit);
+    [Some(takes), at_once(scenario, estimate)].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The requests that run at once, where a server that starts lets further ones wait.
+fn at_once(scenario: &Scenario, estimate: &Estimate) -> Option<String> {
+    let (running, Value::Integer(most), Value::Integer(context)) = (
+        estimate.at_once.filter(|_| estimate.runs())?,
+        scenario.get(FieldId::ConcurrentSequences),
+        scenario.get(FieldId::ContextLength),
+    ) else {
+        return None;
+    };
+    let of = format!("{} of {} tokens", requests(running), whole(context));
+    let run = if running == 1 { "runs" } else { "run" };
+    Some(if running < most {
+        format!("There is room for {of} at once; the server would run up to {}, and those without room wait.", whole(most))
+    } else {
+        format!("{of} {run} at once, as many as the server lets in; more wait.")
+    })
 }
 
 /// The margin: number, and what it is.

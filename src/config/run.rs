@@ -274,6 +274,8 @@ pub struct ServingRun {
     pub context_length: u64,
     /// Sequences served at the same time by one instance.
     pub concurrent_sequences: u64,
+    /// True if requests that find no room wait, so that memory has to hold one alone; `concurrent_sequences` are then those that run.
+    pub others_wait: bool,
     /// Tokens processed at once in prefill.
     pub prefill_chunk_size: u64,
     /// Tokens of a prompt, for the time to the first token; `None`: the whole context.
@@ -334,6 +336,7 @@ impl ServingRun {
         Self {
             context_length: 1,
             concurrent_sequences: 1,
+            others_wait: false,
             prefill_chunk_size: 1,
             prompt_length: None,
             source_length: None,

@@ -3,7 +3,7 @@
 
 use crate::config::{Engine, Job, Run, ServingRun};
 use crate::estimator::{
-    ADAPTER_SLOTS, CUDA_GRAPHS, FRAMEWORK_CONTEXT, KEPT_FREE, Ledger, LineItem, MemoryKind, REDUCTION_BUCKET,
+    ADAPTER_SLOTS, CUDA_GRAPHS, FRAMEWORK_CONTEXT, KEPT_FREE, Ledger, LineItem, MEASURED_BEYOND, MemoryKind, REDUCTION_BUCKET,
     fragmentation_percent,
 };
 use crate::units::{Bytes, DType};
@@ -22,6 +22,7 @@ fn ways(inputs: &Inputs, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
     let job = inputs.job;
     match (line.label, job.run()) {
         (FRAMEWORK_CONTEXT, _) => vec![setting("framework context", "as set under Reserve, in bytes", line.bytes)],
+        (MEASURED_BEYOND, _) => vec![setting("measured minus predicted", "as kept under Reserve, in bytes", line.bytes)],
         (CUDA_GRAPHS, Run::Serving(run)) => vec![setting("CUDA graphs", "as set under Reserve, in bytes", run.cuda_graphs)],
         ("Communicator buffers", _) => communicators(job, line),
         (REDUCTION_BUCKET, Run::Training(run)) => {
@@ -98,7 +99,8 @@ fn ratio(value: f64) -> Option<(u64, u64)> {
 fn reserve(job: &Job, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
     let by_kind = ledger.by_kind();
     // Workspaces of the framework are allocated like the model's own memory; the context is not.
-    let outside = [FRAMEWORK_CONTEXT, CUDA_GRAPHS, KEPT_FREE, "Communicator buffers", "Inference overhead", line.label];
+    let outside =
+        [FRAMEWORK_CONTEXT, CUDA_GRAPHS, KEPT_FREE, MEASURED_BEYOND, "Communicator buffers", "Inference overhead", line.label];
     let own = ledger.lines.iter().filter(|other| other.kind == MemoryKind::Framework && !outside.contains(&other.label));
     let parts = MemoryKind::ALL.into_iter().zip(by_kind).filter(|(kind, bytes)| *kind != MemoryKind::Framework && bytes.0 > 0);
     let mut terms: Vec<Expr> = parts.map(|(kind, bytes)| kind_part(kind, bytes)).collect();

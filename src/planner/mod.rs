@@ -21,7 +21,7 @@ pub use allocated::allocator_fixes;
 pub use count::{Division, GpuCount, Runnable, StatedLayout, Tried, division, gpu_count, smallest_replica, tried};
 pub use curves::{Axis, Curve, CurvePoint, NamedStair, curve_gpus, curve_seq};
 pub use fixes::{Change, Fix, fixes};
-pub use inverse::{Inverse, inverse};
+pub use inverse::{Inverse, admitted, inverse};
 pub use load::{LoadPace, UserLoad, UsersAnswer, requests_of_users, shown_load, users_answer};
 pub use packing::packing;
 pub use replayed::{Replayed, replayed};

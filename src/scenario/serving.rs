@@ -12,6 +12,7 @@ impl Scenario {
         ServingRun {
             context_length: self.integer(FieldId::ContextLength),
             concurrent_sequences: self.integer(FieldId::ConcurrentSequences),
+            others_wait: self.flag(FieldId::OthersWait),
             prefill_chunk_size: self.integer(FieldId::PrefillChunkSize),
             prompt_length: self.optional_integer(FieldId::PromptLength),
             source_length: self.optional_integer(FieldId::SourceLength),

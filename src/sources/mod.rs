@@ -227,6 +227,8 @@ sources! {
         "Grams of CO2 per kWh that the user sets.");
     RESERVE = ("reserve", "Headroom", "Reserve for allocator fragmentation", "adjustable under Reserve", Assumption,
         "A reserve that the user sets.");
+    OWN_LOG = ("own-log", "You", "A log of your own machine beside the estimate", "adjustable under Reserve", Assumption,
+        "Measured minus predicted, which the user keeps.");
     SERVING_GRAPHS = ("serving-graphs", "Headroom", "Captured CUDA graphs of a serving program", "adjustable under Reserve", Assumption,
         "Memory of captured graphs, which the user sets.");
     SERVING_OVERHEAD = ("serving-overhead", "Five documents", "Inference overhead of 5, 10 or 20 per cent of the weights",

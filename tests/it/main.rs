@@ -87,6 +87,7 @@ mod launch {
 
     mod figures;
     mod fixtures;
+    mod flags;
     mod hostile;
     mod logs;
     mod notation;

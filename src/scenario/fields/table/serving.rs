@@ -13,6 +13,10 @@ fields! { $
     ConcurrentSequences("seqs", "max_num_seqs", "Requests per replica")
         .whole(1..=1_000_000).step(1).unit("requests").group(Group::Run).serve()
         .default(FieldDefault::Integer(16)),
+    /// Requests that find no room wait, as servers let them: their number is the most at a time, and as
+    /// many run as find room, at least one.
+    OthersWait("wait", "others_wait", "Others wait")
+        .flag().group(Group::Run).serve().folded().default(FieldDefault::Flag(false)),
     /// Tokens of prompts processed at once; temporary activations grow in proportion. 4k means
     /// 4096.
     PrefillChunkSize("pf", "max_num_batched_tokens", "Prefill chunk")
