@@ -5,7 +5,7 @@ use crate::app::answers::Answers;
 use crate::app::fields::frame::{frame, told};
 use crate::app::markup::{Html, html};
 use crate::app::panels::dialogs::paste::FIELD;
-use crate::app::ui::{Drafts, Opened};
+use crate::app::ui::{Dialog, Drafts, Opened};
 use crate::app::words::lower_first;
 use crate::scenario::{Field, FieldId, FieldKind, Group, Mode, Scenario, Value, field, show};
 
@@ -117,8 +117,8 @@ pub fn place_of(id: FieldId) -> String {
 pub fn form() -> Html {
     html! {
         section class="controls" aria-label="Scenario" {
-            textarea class="field__input field__input--paste" rows="1" id=(FIELD) data-testid="paste" data-do="dialog:paste"
-                aria-label=(ASKS) placeholder=(ASKS) spellcheck="false" autocomplete="off" {}
+            textarea class="field__input field__input--paste" rows="1" id=(FIELD) data-testid="paste"
+                data-do=(Action::OpenDialog(Dialog::Paste)) aria-label=(ASKS) placeholder=(ASKS) spellcheck="false" autocomplete="off" {}
             div data-own="mode" {}
             @for index in 0..SECTIONS.len() { form class="group" data-own={ "group-" (index) } {} }
             div class="folds" {
