@@ -45,6 +45,10 @@ pub fn listen(state: State) {
     browser::on("input", move |event| {
         if browser::of_target(event, "data-testid").as_deref() == Some("paste-text") {
             pasting::typed(state);
+        } else if browser::of_target(event, "data-testid").as_deref() == Some("paste") {
+            let text = pasting::of_field();
+            open_dialog(state, Some(Dialog::Paste));
+            pasting::hand_over(state, text, pasting::MOST_TURNS);
         } else if let Some(said) = browser::of_target(event, "data-plan") {
             plan(state, &said);
         }

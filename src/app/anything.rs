@@ -22,7 +22,7 @@ pub enum Kind {
     Config,
     /// Messages of a run that ran out of memory.
     Messages(Vec<OomMessage>),
-    /// The start of a server as it printed it.
+    /// Figures that a server or a training printed.
     Log(Log),
 }
 
@@ -64,10 +64,8 @@ pub fn kind_of(text: &str) -> Option<Kind> {
     if launch::recognises(text) {
         return Some(Kind::Launch);
     }
-    if text.starts_with('{') {
-        return Some(Kind::Config);
-    }
-    logs::read(text).map(Kind::Log)
+    // Figures at the end of a training are an object, too.
+    logs::read(text).map(Kind::Log).or_else(|| text.starts_with('{').then_some(Kind::Config))
 }
 
 /// The part of a link that holds a scenario.

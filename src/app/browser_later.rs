@@ -9,7 +9,7 @@ use web_sys::Event;
 
 use super::history::Snapshot;
 use super::state::{Change, State};
-use super::{browser, browser_modules, later, page, presenting};
+use super::{browser, browser_modules, page, presenting};
 use crate::scenario::Scenario;
 use crate::scenario::codec::{Decoded, decode};
 

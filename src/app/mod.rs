@@ -83,8 +83,6 @@ mod teaching;
 mod typing;
 
 #[cfg(target_arch = "wasm32")]
-pub use browser_worker::{answer_questions, search_layouts, start_here};
-#[cfg(target_arch = "wasm32")]
 pub use browser_worker::{answer_questions, start_here};
 #[cfg(target_arch = "wasm32")]
-pub use page::{App, parts_written, start_page};
+pub use page::{App, parts_written, start};

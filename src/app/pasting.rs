@@ -2,12 +2,12 @@
 
 use leptos::prelude::*;
 
-use super::browser::value_in;
+use super::browser::{after, value_in};
 use super::browser_more::{ask, set_text_of, text_of, wake, when_typing_rests};
 use super::markup::Html;
 use super::more::slot;
 use super::more::wire::{AS_GENERIC, FILES, MARK, Reply, SNAPSHOT, What};
-use super::panels::dialogs::paste::{AREA, Found, NAME, Pasted};
+use super::panels::dialogs::paste::{AREA, FIELD, Found, NAME, Pasted};
 use super::state::{Change, Dialog, State};
 use super::words::model_name;
 use crate::scenario::codec::{decode, encode};
@@ -17,6 +17,26 @@ use crate::scenario::{FieldId, Value};
 pub fn begin(state: State) {
     state.dialogs.change(|dialogs| dialogs.pasted = Pasted::default());
     wake();
+}
+
+/// How often the dialog is looked for until its text area is there, every 20 ms.
+pub const MOST_TURNS: u32 = 100;
+
+/// Takes the text out of the field at the top of the form.
+pub fn of_field() -> String {
+    let text = text_of(FIELD);
+    set_text_of(FIELD, "");
+    text
+}
+
+/// Puts a text into the dialog as soon as it is there, as if it had been typed.
+pub fn hand_over(state: State, text: String, turns: u32) {
+    set_text_of(AREA, &text);
+    if text_of(AREA).is_empty() && !text.is_empty() && turns > 0 {
+        after(20, move || hand_over(state, text, turns - 1));
+    } else {
+        typed(state);
+    }
 }
 
 /// The text changed: what was found, and what was asked for, belongs to an earlier one.

@@ -319,7 +319,7 @@ fn serving_of(report: &Report) -> Value {
     object!({
         "cache_bytes": room.bytes.0, "block_size": room.block_size, "blocks": room.blocks, "tokens": room.tokens(),
         "max_concurrency": room.concurrency, "longest_context": found.longest.map(|found| found.value),
-        "sequences_at_once": found.at_once.map(|found| found.value), "of_lengths": found.of_lengths.map(|found| found.value),
+        "running_at_once": report.estimate.at_once, "sequences_at_once": found.at_once.map(|found| found.value), "of_lengths": found.of_lengths.map(|found| found.value),
         "users": users, "load": report.load.as_ref().map(load_of), "most_bits": found.quantization.map(Word::word),
     })
 }

@@ -178,12 +178,31 @@ pub const fn verdict_word(verdict: Verdict) -> &'static str {
 pub fn verdict_sentence(scenario: &Scenario, estimate: &Estimate, scale: Scale) -> String {
     let (used, room, unit) = (scale.show(estimate.total()), scale.show(estimate.capacity), scale.unit);
     let (about, alone) = (about(scenario), scenario.get(FieldId::Gpus) == Value::Integer(1));
-    match (estimate.total() <= estimate.capacity, alone) {
+    let takes = match (estimate.total() <= estimate.capacity, alone) {
         (true, true) => format!("{about} takes {used} of {room} {unit}."),
         (true, false) => format!("{about} takes {used} of {room} {unit} on each GPU."),
         (false, true) => format!("{about} needs {used} {unit}; the GPU has {room} {unit}."),
         (false, false) => format!("{about} needs {used} {unit} on each GPU; each has {room} {unit}."),
-    }
+    };
+    [Some(takes), at_once(scenario, estimate)].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The requests that run at once, where a server that starts lets further ones wait.
+fn at_once(scenario: &Scenario, estimate: &Estimate) -> Option<String> {
+    let (running, Value::Integer(most), Value::Integer(context)) = (
+        estimate.at_once.filter(|_| estimate.runs())?,
+        scenario.get(FieldId::ConcurrentSequences),
+        scenario.get(FieldId::ContextLength),
+    ) else {
+        return None;
+    };
+    let of = format!("{} of {} tokens", requests(running), whole(context));
+    let run = if running == 1 { "runs" } else { "run" };
+    Some(if running < most {
+        format!("There is room for {of} at once; the server would run up to {}, and those without room wait.", whole(most))
+    } else {
+        format!("{of} {run} at once, as many as the server lets in; more wait.")
+    })
 }
 
 /// The margin: number, and what it is.

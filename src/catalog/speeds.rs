@@ -204,7 +204,9 @@ const KERNELS: &[(&[&str], &Kernels)] = &[
     (&["arc-pro-b60"], &ARC_PRO_B60),
     (&["a100", "a10", "a16", "a2", "a30", "a40", "rtx-a", "rtx30", "v100", "t4", "rtx20", "titan", "quadro"], &AMPERE.assumed()),
     (&["l4", "rtx40", "rtx2000-ada", "rtx4000", "rtx4500", "rtx5000", "rtx5880", "rtx6000"], &ADA.assumed()),
-    (&["rtx50", "rtx-pro", "gb10", "jetson"], &RTX_PRO_6000.assumed()),
+    (&["gb10"], &Kernels::GB10),
+    (&["rtx50", "rtx-pro", "jetson"], &RTX_PRO_6000.assumed()),
+    (&["m1-", "m2-", "m3-", "m4-", "m5-"], &Kernels::APPLE),
     (&["arc"], &ARC_PRO_B60.assumed()),
 ];
 

@@ -60,8 +60,9 @@ pub struct Overheads {
     pub fragmentation_percent: f64,
     /// Buffers of one communicator; every group of ranks that exchange tensors has one.
     pub communicator_buffers: Bytes,
-    /// True if PyTorch's allocator grows its segments instead of adding new ones
-    /// (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`).
+    /// Memory that was measured on this machine beyond what was predicted for it.
+    pub measured_beyond: Bytes,
+    /// Whether PyTorch's allocator keeps growing segments (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`).
     pub expandable_segments: bool,
 }
 
@@ -71,6 +72,7 @@ impl Overheads {
         framework_context: Bytes::ZERO,
         fragmentation_percent: 0.0,
         communicator_buffers: Bytes::ZERO,
+        measured_beyond: Bytes::ZERO,
         expandable_segments: false,
     };
 }

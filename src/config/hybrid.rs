@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CompressedLayer, LayerSet, ModelConfig};
+use super::{BlockLayout, CompressedLayer, LayerSet, ModelConfig};
 
 /// The modules that a layer's state belongs to (transformers 5.23).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -254,7 +254,9 @@ pub struct LayerKind {
     pub other_heads: bool,
     /// True if the layer has no norm before attention.
     pub unnormed: bool,
-    /// True if the layer has an [`Hybrid::indexer`].
+    /// True for a block that norms embedded tokens itself.
+    pub norms_embedded: bool,
+    /// Whether it has an [`Hybrid::indexer`].
     pub indexed: bool,
     /// True for a block of the encoder beside a decoder.
     pub source: bool,
@@ -267,13 +269,17 @@ impl ModelConfig {
     pub fn kind_of(&self, layer: u64) -> LayerKind {
         let feed = if self.moe_at(layer).is_some() { Feed::Experts } else { Feed::Dense };
         match &self.hybrid {
-            Some(hybrid) => hybrid.kind_of(layer, feed),
+            Some(hybrid) => {
+                let norms_embedded = layer == 0 && self.family.modules().block == BlockLayout::TimeMixed;
+                LayerKind { norms_embedded, ..hybrid.kind_of(layer, feed) }
+            }
             None => LayerKind {
                 keys: Keys::Own,
                 mixer: false,
                 feed,
                 other_heads: false,
                 unnormed: self.is_unnormed(layer),
+                norms_embedded: false,
                 indexed: false,
                 source: self.is_of_source(layer),
                 compressed: self.compressed.as_ref().map_or_else(CompressedLayer::default, |compressed| compressed.layer(layer)),
@@ -417,6 +423,7 @@ impl Hybrid {
             feed,
             other_heads: other.is_some() && keys != Keys::None,
             unnormed: false,
+            norms_embedded: false,
             indexed,
             source: false,
             compressed: CompressedLayer::default(),

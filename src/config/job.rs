@@ -1,5 +1,6 @@
 //! A checked job: model, run, layout and cluster together.
 
+use std::borrow::Cow;
 use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
@@ -190,7 +191,19 @@ impl Job {
         job
     }
 
-    /// Returns this job with its run changed by `change`; a change that makes a size 0 is undone.
+    /// The part of the job that has to fit: one request where a server lets those wait that find no room, else all of it.
+    pub fn must_hold(&self) -> Cow<'_, Self> {
+        match &self.run {
+            Run::Serving(run) if run.others_wait && run.concurrent_sequences > 1 => Cow::Owned(self.with_run(|run| {
+                if let Run::Serving(run) = run {
+                    run.concurrent_sequences = 1;
+                }
+            })),
+            Run::Serving(_) | Run::Training(_) => Cow::Borrowed(self),
+        }
+    }
+
+    /// The same job with its run changed by `change`; a change that makes a size 0 is undone.
     #[must_use]
     pub fn with_run(&self, change: impl FnOnce(&mut Run)) -> Self {
         let mut job = self.clone();

@@ -237,6 +237,8 @@ impl ModelConfig {
             || own.gate != AttentionGate::None
             || own.differential
             || own.norms_before_last_products
+            || own.masks_by_values
+            || own.scales_stream
             || (self.moe.is_some() && own.experts.norms_output)
     }
 

@@ -40,6 +40,8 @@ pub struct Modules {
     pub rotary_tables: RotaryTables,
     /// Sliding layers have rotary tables of their own.
     pub tables_for_each_kind: bool,
+    /// Every layer of attention registers frequencies and makes rotary tables for itself.
+    pub rotates_in_attention: bool,
     /// Layers with heads of another shape rotate the whole head.
     pub other_heads_rotate_whole: bool,
     /// Sliding layers have a mask of their own; without it all layers share one.
@@ -72,6 +74,10 @@ pub struct Modules {
     pub softmax_in_fp32: bool,
     /// Values are multiplied by a constant; blocks of [`BlockLayout::PreNorm`].
     pub scales_values: bool,
+    /// Values make a mask for attention, which learns (blocks of [`BlockLayout::PreNorm`]).
+    pub masks_by_values: bool,
+    /// The residual stream is multiplied by a number for each channel before each half is added (blocks of [`BlockLayout::PreNorm`]).
+    pub scales_stream: bool,
     /// Each query's largest score is subtracted before the softmax, which is in the scores' format.
     pub subtracts_largest_score: bool,
     /// The output of each half is scaled before it is added.
@@ -110,6 +116,10 @@ pub struct Modules {
     /// peft turns the names that linear layers of experts and routers once had (`gate_proj`, `up_proj`, `down_proj`, `gate`) into
     /// adapters of the parameters that hold them today (`utils/transformers_weight_conversion.py`).
     pub peft_finds_experts: bool,
+    /// Whether a server's slots for adapters lie beside its embedding and head, too (vLLM's `embedding_modules`).
+    pub slots_at_both_ends: bool,
+    /// Whether such slots have one A for gate and up of an expert together (vLLM's `is_3d_moe_weight`).
+    pub slots_of_joint_experts: bool,
     /// Choices that encoders alone have.
     pub encoder: EncoderModules,
     /// The modules of an encoder beside the decoder; `None`: there is none, or it has the decoder's.
@@ -155,6 +165,7 @@ impl Modules {
         index_rotation: IndexRotation::Halves,
         rotary_tables: RotaryTables::Whole,
         tables_for_each_kind: false,
+        rotates_in_attention: false,
         other_heads_rotate_whole: false,
         mask_for_each_kind: true,
         registers_spare_frequencies: false,
@@ -170,6 +181,8 @@ impl Modules {
         scales_queries: false,
         softmax_in_fp32: true,
         scales_values: false,
+        masks_by_values: false,
+        scales_stream: false,
         subtracts_largest_score: false,
         scales_residuals: false,
         adds_to_norms: false,
@@ -187,6 +200,8 @@ impl Modules {
         takes_prefix: true,
         peft_spares_states: false,
         peft_finds_experts: false,
+        slots_at_both_ends: false,
+        slots_of_joint_experts: false,
         encoder: EncoderModules::PLAIN,
         source: None,
         orders_heads: false,
@@ -251,6 +266,9 @@ pub enum BlockLayout {
     BehindSharedBlock,
     /// Residual streams that each half collapses and mixes, attention to one key that is the value too and to compressed ones, experts.
     CompressedInStreams,
+    /// Layers that keep sums of every channel, and feed-forward layers with a gate, both of which read mixes of two tokens; the first block
+    /// norms embedded tokens.
+    TimeMixed,
     /// Dense parts with choices of their own, one after the other or side by side: joint projections, scaled queries and sums, partly
     /// rotated heads.
     OwnOrder,
@@ -587,6 +605,8 @@ pub enum EmbeddingScale {
     Number,
     /// A buffer, which the product saves in the embedding's format.
     Buffer,
+    /// A buffer in bf16, whatever the model's format is.
+    NarrowBuffer,
     /// A buffer of one whole number, whose format stays when the model's is changed.
     WholeBuffer,
 }

@@ -274,6 +274,8 @@ pub struct ServingRun {
     pub context_length: u64,
     /// Sequences served at the same time by one instance.
     pub concurrent_sequences: u64,
+    /// True if requests that find no room wait, so that memory has to hold one alone; `concurrent_sequences` are then those that run.
+    pub others_wait: bool,
     /// Tokens processed at once in prefill.
     pub prefill_chunk_size: u64,
     /// Tokens of a prompt, for the time to the first token; `None`: the whole context.
@@ -300,8 +302,11 @@ pub struct ServingRun {
     pub block_size: Option<u64>,
     /// Memory of captured CUDA graphs.
     pub cuda_graphs: Bytes,
-    /// True if tensor-parallel ranks hold whole experts instead of a part of each (vLLM's
-    /// `enable_expert_parallel`).
+    /// Low-rank adapters that are on the accelerators at once (vLLM's `max_loras`); 0: none.
+    pub adapter_slots: u64,
+    /// The largest rank of these (`max_lora_rank`).
+    pub adapter_rank: u64,
+    /// Whether tensor-parallel ranks hold whole experts instead of a part of each (vLLM's `enable_expert_parallel`).
     pub expert_parallel: bool,
     /// True if, with whole experts, every tensor rank keeps a part of the tokens between attention
     /// layers and sends each token to the ranks of its experts (`SGLang`'s `moe_a2a_backend`).
@@ -331,6 +336,7 @@ impl ServingRun {
         Self {
             context_length: 1,
             concurrent_sequences: 1,
+            others_wait: false,
             prefill_chunk_size: 1,
             prompt_length: None,
             source_length: None,
@@ -344,6 +350,8 @@ impl ServingRun {
             engine: Engine::DEFAULT,
             block_size: None,
             cuda_graphs: Bytes::ZERO,
+            adapter_slots: 0,
+            adapter_rank: 16,
             expert_parallel: false,
             sends_tokens: false,
             activation_dtype: DType::Bf16,

@@ -6,7 +6,6 @@
 use std::fmt;
 use std::ops::Deref;
 
-use crate::hardware::kernels::Roofline;
 use crate::sources::Source;
 use crate::units::{CacheFormat, WeightFormat};
 
@@ -40,6 +39,10 @@ pub struct EngineSpec {
     pub smaller_cache: SmallerCache,
     /// Times of its steps beside the kernels of the model, and how steps are put together.
     pub steps: Steps,
+    /// Those of earlier releases, from old to new: measurements are compared with the release that they were made with.
+    pub earlier: &'static [Earlier],
+    /// Its slots for adapters on accelerators; `None`: not known.
+    pub adapter_slots: Option<AdapterSlots>,
     /// Formats of fewer bits that are offered for more requests, with their titles, from many bits to few.
     pub smaller_weights: &'static [(WeightFormat, &'static str)],
 }
@@ -65,8 +68,8 @@ pub struct Steps {
     pub captured: u64,
     /// Kernels of a layer that only stream: norms, sums, rotation, activation, the cache's new row.
     pub small_kernels: f64,
-    /// Products with weights in its own blocks (GGUF); `None`: they are widened to 16 bits on their way to the others' products.
-    pub blocks: Option<Roofline>,
+    /// What its kernels are if they are ggml's; otherwise they are those of servers' libraries.
+    pub ggml: Option<GgmlRelease>,
     /// True if matrices that multiply the same input are one.
     pub fuses: bool,
     /// True if a step holds parts of prompts beside further tokens; otherwise these wait for prompts.
@@ -75,6 +78,43 @@ pub struct Steps {
     pub most_tokens: u64,
     /// Sequences of a step unless told otherwise.
     pub most_sequences: u64,
+}
+
+/// How a release of ggml multiplies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GgmlRelease {
+    /// Bytes per second of weights in 16 bits, and in blocks, that one multiprocessor keeps on their way to a kernel for vectors: what
+    /// holds up accelerators whose memory is faster than that (Little's law).
+    pub in_flight: [f64; 2],
+    /// True if it widens weights in blocks to 16 bits for every step of many tokens, and multiplies these.
+    pub widens: bool,
+}
+
+/// Slots for low-rank adapters: as many matrices of the largest rank, whatever is loaded, in the format of activations.
+///
+/// Beside each matrix A is `slots × rank × input` and B `slots × output × rank`. Where ranks share a matrix by its output they share B, and
+/// where by its input A; the other is whole on each, and so are both at an embedding and a head, where a model has slots there.
+#[derive(Debug)]
+pub struct AdapterSlots {
+    /// The source of the rule.
+    pub source: Source,
+}
+
+/// The steps of releases before a day.
+#[derive(Debug)]
+pub struct Earlier {
+    /// The day of the change, as 2025-03-19.
+    pub until: &'static str,
+    /// Their steps.
+    pub steps: Steps,
+}
+
+impl EngineSpec {
+    /// The steps of the release of that day, such as 2024-05-01.
+    pub fn steps_on(&self, day: &str) -> &Steps {
+        let earlier = self.earlier.iter().find(|earlier| day < earlier.until);
+        earlier.map_or(&self.steps, |earlier| &earlier.steps)
+    }
 }
 
 impl Steps {
@@ -93,7 +133,7 @@ impl Steps {
         launch: 0.0,
         captured: u64::MAX,
         small_kernels: 4.0,
-        blocks: None,
+        ggml: None,
         fuses: true,
         mixes: true,
         most_tokens: 8192,

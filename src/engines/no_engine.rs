@@ -14,6 +14,8 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     block_size: 1,
     loads: |_| true,
     steps: Steps::NONE,
+    earlier: &[],
     smaller_cache: FP8_CACHE,
+    adapter_slots: None,
     smaller_weights: SMALLER_TENSORS,
 };

@@ -38,6 +38,8 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
         most_tokens: 8192, // `chunked_prefill_size`
         ..Steps::SERVER
     },
+    earlier: &[],
     smaller_cache: FP8_CACHE,
+    adapter_slots: None,
     smaller_weights: SMALLER_TENSORS,
 };

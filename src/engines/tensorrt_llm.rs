@@ -38,6 +38,8 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
         most_sequences: 2048, // `max_batch_size`
         ..Steps::SERVER
     },
+    earlier: &[],
     smaller_cache: FP8_CACHE,
+    adapter_slots: None,
     smaller_weights: SMALLER_TENSORS,
 };

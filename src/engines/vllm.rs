@@ -1,6 +1,6 @@
 //! vLLM: takes everything up to a share of the accelerator's memory when it starts.
 
-use super::{CacheMemory, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Steps};
+use super::{AdapterSlots, CacheMemory, Earlier, EngineSpec, FP8_CACHE, SMALLER_TENSORS, Share, Steps};
 use crate::sources;
 use crate::units::WeightFormat;
 
@@ -26,16 +26,21 @@ pub(super) const ENGINE: EngineSpec = EngineSpec {
     }),
     block_size: 16, // `block_size`
     loads: |format: WeightFormat| !format.is_gguf(),
-    // Gaps of 4 ms between steps in 2024 (vllm-project/vllm issue 6854), 5 to 6 ms with 256 sequences (issue 10634); the engine of 2025
-    // takes a tenth off a step of 2.7 ms with one sequence by preparing inputs faster (pull request 17866). Between them: assumed.
-    steps: Steps {
-        host: 1.5e-3,
-        sequence: 15e-6,
-        launch: 5e-6,
-        captured: 512,     // `max_cudagraph_capture_size`
-        most_tokens: 8192, // `max_num_batched_tokens` of a server on large GPUs
-        ..Steps::SERVER
-    },
+    // The engine of 2025 takes a tenth off a step of 2.7 ms with one sequence by preparing inputs faster (pull request 17866): assumed.
+    steps: STEPS,
+    // Version 0.6.0 hides a part of it behind the step. Before: gaps of 4 ms between steps (vllm-project/vllm issue 6854), 5 to 6 ms with 256
+    // sequences (issue 10634), and graphs of up to 256.
+    earlier: &[Earlier { until: "2024-09-05", steps: Steps { host: 4e-3, sequence: 6e-6, captured: 256, ..STEPS } }],
     smaller_cache: FP8_CACHE,
+    adapter_slots: Some(AdapterSlots { source: sources::VLLM_LORA }),
     smaller_weights: SMALLER_TENSORS,
+};
+
+const STEPS: Steps = Steps {
+    host: 1.5e-3,
+    sequence: 15e-6,
+    launch: 5e-6,
+    captured: 512,     // `max_cudagraph_capture_size`
+    most_tokens: 8192, // `max_num_batched_tokens` of a server on large GPUs
+    ..Steps::SERVER
 };

@@ -20,6 +20,7 @@ mod printed;
 mod replayed_failure;
 mod reservation;
 mod served;
+mod slots;
 mod stage;
 mod stages;
 mod states;
@@ -35,7 +36,7 @@ pub use device_memory::{
 pub use law::{Lengths, Requests};
 pub use layouts::Layouts;
 pub use ledger::{Certainty, Ledger, LineItem, MemoryKind, TensorLine};
-pub use overhead::FRAMEWORK_CONTEXT;
+pub use overhead::{FRAMEWORK_CONTEXT, MEASURED_BEYOND};
 #[cfg(feature = "apart")]
 pub use parts::fetch_parts;
 use parts::unplayed;
@@ -43,6 +44,7 @@ pub use parts::{has_all_parts, has_parts, has_parts_of, needs_parts};
 pub use printed::Printed;
 pub use replayed_failure::{ReplayedFailure, replayed_failure};
 pub use reservation::{CUDA_GRAPHS, CacheRoom, KEPT_FREE, blocks_in, concurrency, fragmentation_percent};
+pub use slots::ADAPTER_SLOTS;
 pub use stages::{StageMemory, stages};
 pub use states::GATHERED_WEIGHTS;
 pub use timeline::{
@@ -127,6 +129,8 @@ pub struct Estimate {
     pub kv_cache_per_token: Option<Bytes>,
     /// Room for keys and values; `None` when training.
     pub cache_room: Option<CacheRoom>,
+    /// Requests that run at once where a server lets further ones wait; `None` where all that are asked for have to fit.
+    pub at_once: Option<u64>,
 }
 
 impl Estimate {
@@ -165,7 +169,8 @@ impl Estimate {
         match self.headroom() {
             Headroom::Short(_) => Verdict::DoesNotFit,
             Headroom::Free(_) if !self.blockers.is_empty() => Verdict::CannotRun,
-            Headroom::Free(free) if free.0.saturating_mul(20) < self.capacity.0 => Verdict::Tight,
+            // Where others wait, requests fill the memory on purpose: with less of it fewer run.
+            Headroom::Free(free) if self.at_once.is_none() && free.0.saturating_mul(20) < self.capacity.0 => Verdict::Tight,
             Headroom::Free(_) => Verdict::Fits,
         }
     }
@@ -237,6 +242,15 @@ pub fn estimate(job: &Job) -> Estimate {
         compute: compute::compute(job, &list),
         kv_cache_per_token: kv_cache_per_token(job),
         cache_room,
+        at_once: at_once(job),
+    }
+}
+
+/// Requests that run at once where others wait.
+const fn at_once(job: &Job) -> Option<u64> {
+    match job.run() {
+        Run::Serving(run) if run.others_wait => Some(run.concurrent_sequences),
+        Run::Serving(_) | Run::Training(_) => None,
     }
 }
 

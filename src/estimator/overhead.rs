@@ -9,6 +9,9 @@ use crate::units::Bytes;
 /// Label of the line that no layout makes smaller.
 pub const FRAMEWORK_CONTEXT: &str = "Framework context";
 
+/// Label of the line that a user keeps from a log.
+pub const MEASURED_BEYOND: &str = "Measured minus predicted";
+
 /// One overhead.
 struct Overhead {
     kind: MemoryKind,
@@ -48,17 +51,17 @@ pub(super) fn on_top(job: &Job, mut by_kind: [Bytes; 7]) -> [Bytes; 7] {
     by_kind
 }
 
-/// Device memory outside PyTorch's allocator: framework context and buffers of communicators.
+/// Device memory outside PyTorch's allocator: framework context, buffers of communicators, and what was measured beyond all predictions.
 pub(super) fn outside(job: &Job) -> Bytes {
     let overheads = job.cluster().overheads;
-    overheads.framework_context + overheads.communicator_buffers * communicators(job.layout())
+    overheads.framework_context + overheads.communicator_buffers * communicators(job.layout()) + overheads.measured_beyond
 }
 
 /// The kinds of [`amounts`].
-const KINDS: [MemoryKind; 4] = [MemoryKind::Framework; 4];
+const KINDS: [MemoryKind; 5] = [MemoryKind::Framework; 5];
 
-/// Context, communicator buffers, fragmentation reserve and serving overhead; those that are not there are 0.
-fn amounts(job: &Job, allocated: Bytes, weights: Bytes) -> [Bytes; 4] {
+/// Context, communicator buffers, fragmentation reserve, serving overhead and what was measured beyond these; those that are not there are 0.
+fn amounts(job: &Job, allocated: Bytes, weights: Bytes) -> [Bytes; 5] {
     let layout = job.layout();
     let overheads = job.cluster().overheads;
     let serving = if let Run::Serving(run) = job.run() { run.overhead_percent } else { 0.0 };
@@ -67,12 +70,13 @@ fn amounts(job: &Job, allocated: Bytes, weights: Bytes) -> [Bytes; 4] {
         overheads.communicator_buffers * communicators(layout),
         allocated.percent(reservation::fragmentation_percent(job)),
         weights.percent(serving),
+        overheads.measured_beyond,
     ]
 }
 
 /// Every overhead.
-fn all(job: &Job, allocated: Bytes, weights: Bytes) -> [Overhead; 4] {
-    let [context, buffers, reserve, serving] = amounts(job, allocated, weights);
+fn all(job: &Job, allocated: Bytes, weights: Bytes) -> [Overhead; 5] {
+    let [context, buffers, reserve, serving, beyond] = amounts(job, allocated, weights);
     let framework = |label, bytes, note, source| {
         let (kind, certainty) = (MemoryKind::Framework, Certainty::Assumed);
         Overhead { kind, label, bytes, note, source, certainty }
@@ -81,11 +85,13 @@ fn all(job: &Job, allocated: Bytes, weights: Bytes) -> [Overhead; 4] {
     let of_buffers = "Buffers of every group of GPUs that exchange something, as large as set under Reserve.";
     let of_reserve = "A share of everything above, kept free for the allocator.";
     let of_serving = "A share of the weights, as three of the five documents add it.";
+    let of_beyond = "A log of this machine showed so much more than is estimated; you kept the difference.";
     [
         framework(FRAMEWORK_CONTEXT, context, of_context, sources::CUDA_CONTEXT),
         framework("Communicator buffers", buffers, of_buffers, sources::NCCL),
         framework("Fragmentation reserve", reserve, of_reserve, sources::RESERVE),
         framework("Inference overhead", serving, of_serving, sources::SERVING_OVERHEAD),
+        framework(MEASURED_BEYOND, beyond, of_beyond, sources::OWN_LOG),
     ]
 }
 

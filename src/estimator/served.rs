@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::ops::Range;
 
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
+use super::slots;
 use super::stage::{self, Scope};
 use crate::config::{Job, ServingRun};
 use crate::ops::formats::{self, Formats, Stored};
@@ -86,6 +87,8 @@ pub(super) struct Multiplies {
     pub width: f64,
     /// FLOPs of all tokens of the list, all tensor ranks together.
     pub flops: f64,
+    /// Bytes of all slots for adapters beside its matrices in one layer, on a tensor rank.
+    pub slots: f64,
 }
 
 /// Weights that a step multiplies with, on one tensor rank of all stages together.
@@ -115,6 +118,7 @@ pub(super) fn multiplied(job: &Job, run: &ServingRun, list: &OpList) -> Vec<Mult
                 is_head,
                 width: 0.0,
                 flops,
+                slots: 0.0,
             });
         }
     }
@@ -127,6 +131,7 @@ pub(super) fn multiplied(job: &Job, run: &ServingRun, list: &OpList) -> Vec<Mult
         one.narrow |= held.stored.dtype.bits() < 16;
         one.routed |= formats::is_routed(held.op, held.tensor);
         let share = to_f64(held.count) / to_f64(one.layers.max(1));
+        one.slots += share * slots::bytes_beside(job, run, held.tensor).as_f64();
         one.matrices += if held.tensor.shape.dims().count() < 2 { 0.0 } else { share };
         one.width += share * width(held.tensor, job.model().hidden_size, t);
     });

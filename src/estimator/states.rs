@@ -1,8 +1,8 @@
 //! Model states: weights, gradients, optimizer states, and weights gathered for a while under full sharding.
 
 use super::ledger::{Certainty, LineItem, MemoryKind, TensorLine};
-use super::served;
 use super::stage::Scope;
+use super::{served, slots};
 use crate::config::{Run, TrainingRun};
 use crate::ops::{self, Dim, EMBEDDING, Op, Role, Shape, Tensor};
 use crate::optimizers::{Served, StateValues, UpdatedParameter};
@@ -31,6 +31,9 @@ pub(super) fn lines(scope: &Scope) -> Vec<LineItem> {
         }
         Run::Serving(run) if run.quantization.is_plain() => lines.push(weights(scope)),
         Run::Serving(run) => served::weights(scope, run, &mut lines),
+    }
+    if let Run::Serving(run) = scope.job.run() {
+        lines.extend(slots::line(scope, run));
     }
     lines
 }

@@ -1,9 +1,10 @@
 //! Lines without tensors, each with a rule of its own. Where no rule gives the bytes exactly, the
 //! figure stands for itself.
 
-use crate::config::{Engine, Job, Run};
+use crate::config::{Engine, Job, Run, ServingRun};
 use crate::estimator::{
-    CUDA_GRAPHS, FRAMEWORK_CONTEXT, KEPT_FREE, Ledger, LineItem, MemoryKind, REDUCTION_BUCKET, fragmentation_percent,
+    ADAPTER_SLOTS, CUDA_GRAPHS, FRAMEWORK_CONTEXT, KEPT_FREE, Ledger, LineItem, MEASURED_BEYOND, MemoryKind, REDUCTION_BUCKET,
+    fragmentation_percent,
 };
 use crate::units::{Bytes, DType};
 
@@ -21,6 +22,7 @@ fn ways(inputs: &Inputs, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
     let job = inputs.job;
     match (line.label, job.run()) {
         (FRAMEWORK_CONTEXT, _) => vec![setting("framework context", "as set under Reserve, in bytes", line.bytes)],
+        (MEASURED_BEYOND, _) => vec![setting("measured minus predicted", "as kept under Reserve, in bytes", line.bytes)],
         (CUDA_GRAPHS, Run::Serving(run)) => vec![setting("CUDA graphs", "as set under Reserve, in bytes", run.cuda_graphs)],
         ("Communicator buffers", _) => communicators(job, line),
         (REDUCTION_BUCKET, Run::Training(run)) => {
@@ -36,6 +38,7 @@ fn ways(inputs: &Inputs, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
             let weights = ledger.of(MemoryKind::Parameter);
             percent(kind_part(MemoryKind::Parameter, weights), run.overhead_percent)
         }
+        (ADAPTER_SLOTS, Run::Serving(run)) => slots(run, line),
         (KEPT_FREE, Run::Serving(run)) => kept_free(job, run.engine, run.cuda_graphs, ledger),
         ("Gathered input" | "Pipeline messages" | "Attention mask", Run::Training(run)) => {
             buffers(inputs, run.recipe().activation, line)
@@ -52,7 +55,19 @@ fn kind_part(kind: MemoryKind, bytes: Bytes) -> Expr {
     Expr::memory(kind.name(), Some(kind), bytes.0, None)
 }
 
-/// One buffer for each group of ranks that exchange tensors.
+/// So many slots of so many ranks, each of which is a row or a column beside every matrix.
+fn slots(run: &ServingRun, line: &LineItem) -> Vec<Expr> {
+    let each = run.adapter_slots.saturating_mul(run.adapter_rank).saturating_mul(run.activation_dtype.bits() / 8);
+    let numbers = line.bytes.0.checked_div(each).unwrap_or(0);
+    let count = Expr::product([
+        Expr::word("max_loras", "slots", Value::Whole(run.adapter_slots)),
+        Expr::word("max_lora_rank", "rows of each A and columns of each B", Value::Whole(run.adapter_rank)),
+        Expr::meant(numbers, "numbers of a row of every A and a column of every B on this rank"),
+    ]);
+    vec![stored(count, run.activation_dtype)]
+}
+
+/// One buffer for each group of ranks that exchange something.
 fn communicators(job: &Job, line: &LineItem) -> Vec<Expr> {
     let each = job.cluster().overheads.communicator_buffers;
     let groups = line.bytes.0.checked_div(each.0).unwrap_or(0);
@@ -84,7 +99,8 @@ fn ratio(value: f64) -> Option<(u64, u64)> {
 fn reserve(job: &Job, ledger: &Ledger, line: &LineItem) -> Vec<Expr> {
     let by_kind = ledger.by_kind();
     // Workspaces of the framework are allocated like the model's own memory; the context is not.
-    let outside = [FRAMEWORK_CONTEXT, CUDA_GRAPHS, KEPT_FREE, "Communicator buffers", "Inference overhead", line.label];
+    let outside =
+        [FRAMEWORK_CONTEXT, CUDA_GRAPHS, KEPT_FREE, MEASURED_BEYOND, "Communicator buffers", "Inference overhead", line.label];
     let own = ledger.lines.iter().filter(|other| other.kind == MemoryKind::Framework && !outside.contains(&other.label));
     let parts = MemoryKind::ALL.into_iter().zip(by_kind).filter(|(kind, bytes)| *kind != MemoryKind::Framework && bytes.0 > 0);
     let mut terms: Vec<Expr> = parts.map(|(kind, bytes)| kind_part(kind, bytes)).collect();

@@ -109,9 +109,10 @@ fn recurrences(file: &mut Reader<'_>, states: States, config: &ModelConfig, mixe
     if states.kind == MixerKind::Mlstm {
         mixer.num_heads = file.size_or(&["linear_num_value_heads", "num_heads"], MAX_SIZE, heads)?;
         mixer.num_key_heads = mixer.num_heads;
-        let width = |file: &Reader<'_>, factor, default| multiple(file, factor, default, hidden) / mixer.num_heads.max(1);
+        let width = |file: &Reader<'_>, key, default| share(file, key, default, hidden) / mixer.num_heads.max(1);
         let (keys, values) = (width(file, "qk_dim_factor", 0.5), width(file, "v_dim_factor", 1.0));
         file.without_effect(&["qk_dim_factor", "v_dim_factor"]);
+        mixer.chunk_size = file.size_or(CHUNK, MAX_SIZE, 64)?;
         mixer.state_size = file.size_or_derived(&["linear_key_head_dim"], keys.max(1), "From qk_dim_factor.")?;
         mixer.head_dim = file.size_or_derived(&["linear_value_head_dim"], values.max(1), "From v_dim_factor.")?;
         return Ok(());
@@ -265,13 +266,23 @@ fn no_biases(file: &mut Reader<'_>) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// A width as a multiple of another one, rounded up to whole 64s.
-pub(super) fn multiple(file: &Reader<'_>, key: &str, default: f64, of: u64) -> u64 {
-    let factor = match file.peek(key) {
+/// A factor that a file states.
+fn factor(file: &Reader<'_>, key: &str, default: f64) -> f64 {
+    let stated = match file.peek(key) {
         Some(Value::OtherNumber(text)) => text.parse::<f64>().ok().filter(|factor| (0.0..=100.0).contains(factor)),
         Some(Value::Whole(factor)) => Some(crate::units::to_f64(*factor).min(100.0)),
         _ => None,
     };
-    let width = (crate::units::to_f64(of) * factor.unwrap_or(default) + 63.0) / 64.0;
+    stated.unwrap_or(default)
+}
+
+/// A width as a multiple of another one, rounded up to whole 64s.
+pub(super) fn multiple(file: &Reader<'_>, key: &str, default: f64, of: u64) -> u64 {
+    let width = (crate::units::to_f64(of) * factor(file, key, default) + 63.0) / 64.0;
     crate::units::ceil_u64(width.floor()).saturating_mul(64)
+}
+
+/// A width as a multiple of another one, rounded down: xLSTM's layers have it so, whatever its file's class says of whole 64s.
+fn share(file: &Reader<'_>, key: &str, default: f64, of: u64) -> u64 {
+    crate::units::ceil_u64((crate::units::to_f64(of) * factor(file, key, default)).floor())
 }

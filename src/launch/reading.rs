@@ -169,8 +169,12 @@ impl<'a> Reading<'a> {
         self.stated.given.iter().rev().find(|given| names.iter().any(|name| is_same_name(name, &given.key)))
     }
 
-    /// Returns the text that was pasted or dropped beside this one under that name, whatever its
-    /// folder.
+    /// The flags of the text whose names begin so.
+    pub fn beginning_with(&self, start: &str) -> Vec<Given> {
+        self.stated.given.iter().filter(|given| given.key.starts_with(start)).cloned().collect()
+    }
+
+    /// The text that was pasted or dropped beside this one under that name, whatever its folder.
     pub fn beside_named(&self, path: &str) -> Option<&'a Text<'a>> {
         let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
         self.beside.iter().copied().find(|text| !text.name.is_empty() && name(text.name) == name(path))

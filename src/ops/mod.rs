@@ -31,7 +31,7 @@ pub mod work;
 pub use builder::Lowering;
 pub use cache::{Cache, cache, cache_of_token};
 pub(crate) use played::{Played, played};
-pub(crate) use record::trainable;
+pub(crate) use record::{is_shared_by_input, trainable};
 pub use tensor::{Dim, EMBEDDING, EXPERTS_OF_RANK, Kept, Op, Role, Shape, Split, Tensor};
 
 use crate::config::{CacheFormat, Float8, Job, LayerKind, ModelConfig, Run, ServingRun, TrainingPrecision, TrainingRun};

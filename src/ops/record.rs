@@ -183,7 +183,13 @@ pub(super) fn split(shape: &Shape, role: Role, with: &Lowering) -> Split {
     shape.dims().find_map(of).unwrap_or(Split::Replicated)
 }
 
-/// Parameters that learn, of the whole model with those that fine-tuning adds.
+/// True if tensor-parallel ranks share a matrix `[output, input]` by its input, and not by its output.
+pub(crate) fn is_shared_by_input(shape: &Shape, with: &Lowering) -> bool {
+    let divides = |dim: &Dim| split(&Shape::of([*dim]), Role::Parameter, with) != Split::Replicated;
+    shape.dims().last().is_some_and(divides)
+}
+
+/// Parameters that learn, of the whole model with what fine-tuning adds.
 pub(crate) fn trainable(with: &Lowering) -> u64 {
     let tape = Tape::default();
     let with = Lowering { tensor_model_parallel_size: 1, sequence_parallel: false, compiled: false, ..*with };

@@ -4,8 +4,8 @@ use std::num::NonZeroU64;
 
 use crate::config::{Job, ParallelLayout, Run};
 use crate::estimator::{
-    Blocker, CUDA_GRAPHS, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, GRADIENT_REDUCTION, KEPT_FREE, LineItem, MemoryKind,
-    REDUCTION_BUCKET, blockers, estimate, fragmentation_percent, memory_by_kind, memory_of_each,
+    Blocker, CUDA_GRAPHS, FRAMEWORK_CONTEXT, GATHERED_WEIGHTS, GRADIENT_REDUCTION, KEPT_FREE, LineItem, MEASURED_BEYOND,
+    MemoryKind, REDUCTION_BUCKET, blockers, estimate, fragmentation_percent, memory_by_kind, memory_of_each,
 };
 use crate::units::{Bytes, MemoryUnit, Scale, sort_short, whole};
 
@@ -58,7 +58,7 @@ pub struct Tried {
 /// tensor degree (and stages beyond one node) of one instance. Amounts in sentences are written in
 /// `unit`.
 pub fn tried(job: &Job, unit: MemoryUnit) -> Vec<Tried> {
-    let mut tried = Vec::new();
+    let (job, mut tried) = (&*job.must_hold(), Vec::new());
     let jobs: Vec<Job> = candidates(job).into_iter().map(|layout| job.with_layout(layout)).collect();
     for (job, by_kind) in jobs.iter().zip(memory_of_each(&jobs)) {
         let (need, layout) = (Need::with(job, by_kind), *job.layout());
@@ -339,14 +339,15 @@ impl Division {
 /// # Ok::<(), usize>(())
 /// ```
 pub fn division(job: &Job) -> Division {
-    // Two ranks or more, so that the weights gathered under full sharding are among the lines.
+    let job = &*job.must_hold();
+    // With two ranks or more, so that the weights gathered under full sharding are among the lines.
     let base = match job.run() {
         Run::Training(_) => job.with_data_parallel_size(job.layout().data_parallel_size.max(TWO)),
         Run::Serving(_) => job.with_layout(ParallelLayout::SINGLE),
     };
     let lines = estimate(&base).ledger.lines;
     let (context, model): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.kind == MemoryKind::Framework);
-    let fixed = [FRAMEWORK_CONTEXT, CUDA_GRAPHS, KEPT_FREE];
+    let fixed = [FRAMEWORK_CONTEXT, CUDA_GRAPHS, KEPT_FREE, MEASURED_BEYOND];
     let fixed: Bytes = context.iter().filter(|line| fixed.contains(&line.label)).map(|line| line.bytes).sum();
     let (shared, replicated): (Vec<&LineItem>, Vec<_>) = model.iter().partition(|line| is_shared(&base, line));
     let with_reserve = |lines: &[&LineItem]| {

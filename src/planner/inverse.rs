@@ -1,7 +1,9 @@
 //! Inverse questions: the longest sequence and the largest batch that fit.
 
+use std::borrow::Cow;
+
 use crate::config::{Job, PositionEmbedding, Run};
-use crate::estimator::{Lengths, Requests, memory_by_kind};
+use crate::estimator::{Lengths, Requests, has_parts, memory_by_kind};
 use crate::units::{Bytes, ceil_u64, to_f64};
 
 /// Largest inputs that still fit on one accelerator's memory with this layout.
@@ -44,7 +46,12 @@ pub fn inverse(lengths: &Lengths) -> Inverse {
         Some(served) => largest(LARGEST, |batch| room_of(served, &with_batch(job, batch))),
         None => largest(LARGEST, |batch| room(&with_batch(job, batch))),
     };
-    Inverse { longest_seq: longest(lengths), largest_batch }
+    // Where others wait a sequence may be as long as the room for one.
+    let longest_seq = match job.must_hold() {
+        Cow::Owned(one) => longest(&Lengths::of(&one)),
+        Cow::Borrowed(_) => longest(lengths),
+    };
+    Inverse { longest_seq, largest_batch }
 }
 
 /// The longest length that fits: first among the lengths of the grid, whose memory is worked out
@@ -91,6 +98,20 @@ pub(super) fn with_batch(job: &Job, batch: u64) -> Job {
         }
         Run::Serving(run) => run.concurrent_sequences = batch,
     })
+}
+
+/// The job with as many requests as find room, where its server lets the others wait; at least one. Every other job stays as it is.
+///
+/// vLLM, `SGLang` and TensorRT-LLM hand the cache out in blocks and start where one request of the whole length fits; their limit on
+/// requests is the most that run at once.
+pub fn admitted(job: Job) -> Job {
+    let Run::Serving(run) = job.run() else { return job };
+    if !run.others_wait || run.concurrent_sequences <= 1 || !has_parts(&job) {
+        return job;
+    }
+    let Some(served) = Requests::of(&job) else { return job };
+    let found = largest(run.concurrent_sequences, |requests| room_of(&served, &with_batch(&job, requests)));
+    with_batch(&job, found.unwrap_or(1))
 }
 
 /// The largest value in `1..=most` that leaves room, if room never grows with the value.

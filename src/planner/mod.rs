@@ -23,7 +23,7 @@ pub use count::{Division, GpuCount, Runnable, StatedLayout, Tried, division, gpu
 pub use curves::{Axis, Curve, CurvePoint, NamedStair, curve_gpus, curve_gpus_after, curve_seq, curve_seq_after};
 pub use fixes::{Change, Fix, fixes};
 pub use growth::{Growth, Known, growth};
-pub use inverse::{Inverse, inverse};
+pub use inverse::{Inverse, admitted, inverse};
 pub use load::{LoadPace, UserLoad, UsersAnswer, requests_of_users, shown_load, users_answer};
 pub use packing::packing;
 pub use replayed::{Replayed, replayed};

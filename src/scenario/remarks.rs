@@ -161,7 +161,9 @@ impl Scenario {
         let packages = match kind {
             MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole => "`fla` and `causal-conv1d`",
             // transformers has no place for one.
-            MixerKind::Minimax | MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => return None,
+            MixerKind::Minimax | MixerKind::RgLru => return None,
+            MixerKind::Rwkv => "`kernels`",
+            MixerKind::Mlstm => "`xlstm` and `mlstm_kernels`",
             MixerKind::Mamba
             | MixerKind::Zamba
             | MixerKind::FalconMamba
@@ -174,6 +176,8 @@ impl Scenario {
             " Run again in backward, blocks that layers share hold a few hidden states until Python collects garbage: up to half a per cent more or less."
         } else if matches!(kind, MixerKind::Qwen3Next | MixerKind::KimiLinear | MixerKind::KimiWhole) {
             " Beyond 1 024 tokens several chunks of the text are counted together, which is a little too much."
+        } else if kind == MixerKind::Mlstm {
+            " A text is counted in whole chunks, as the library's mode for training takes it; in its mode for inference, which published files state, it does not multiply in bf16."
         } else {
             ""
         };

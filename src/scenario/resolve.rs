@@ -14,6 +14,7 @@ use crate::config::{
     Narrow, Offload, Overheads, Overlap, ParallelLayout, PeakRates, PipelineSchedule, PipelineSplit, PositionEmbedding,
     ProductFormat, RecomputeMethod, RecomputeModules, Run, Speed, TrainingRun, Tuning,
 };
+use crate::planner::admitted;
 use crate::stacks::Stack;
 use crate::units::{Bytes, grouped, to_f64};
 
@@ -68,6 +69,7 @@ impl Scenario {
             hybrid::check_layers,
             check_stack,
             serving::check_lengths,
+            serving::check_slots,
             tuning::check_texts,
             check_gpus,
         ] {
@@ -83,7 +85,7 @@ impl Scenario {
         if !errors.is_empty() {
             return Err(errors);
         }
-        Job::new(self.model_config(), self.run(mode), self.layout(mode), self.cluster()).map_err(|error| {
+        Job::new(self.model_config(), self.run(mode), self.layout(mode), self.cluster()).map(admitted).map_err(|error| {
             vec![FieldError {
                 field: FieldId::Model,
                 message: format!("This scenario cannot be computed: {error}."),
@@ -347,6 +349,7 @@ impl Scenario {
                 communicator_buffers: Bytes(number::round_u64(
                     self.decimal(FieldId::CommunicatorBuffers).unwrap_or_default() * to_f64(MIB),
                 )),
+                measured_beyond: self.gibibytes(FieldId::MeasuredBeyond),
                 expandable_segments: self.flag(FieldId::ExpandableSegments),
             },
             speed: self.speed(),

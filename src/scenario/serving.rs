@@ -12,6 +12,7 @@ impl Scenario {
         ServingRun {
             context_length: self.integer(FieldId::ContextLength),
             concurrent_sequences: self.integer(FieldId::ConcurrentSequences),
+            others_wait: self.flag(FieldId::OthersWait),
             prefill_chunk_size: self.integer(FieldId::PrefillChunkSize),
             prompt_length: self.optional_integer(FieldId::PromptLength),
             source_length: self.optional_integer(FieldId::SourceLength),
@@ -25,6 +26,8 @@ impl Scenario {
             engine: self.engine(),
             block_size: self.optional_integer(FieldId::BlockSize),
             cuda_graphs: self.gibibytes(FieldId::CudaGraphs),
+            adapter_slots: self.integer(FieldId::AdapterSlots),
+            adapter_rank: self.integer(FieldId::SlotRank),
             expert_parallel: self.flag(FieldId::WholeExperts),
             sends_tokens: self.flag(FieldId::TokensSent),
             activation_dtype: quantization.activation(),
@@ -41,6 +44,19 @@ impl Scenario {
         engine.memory_share = field.and_then(|field| self.decimal(field.id)).unwrap_or(engine.memory_share);
         engine
     }
+}
+
+/// Slots for adapters are counted by the rule of an engine that is known to have one.
+pub(super) fn check_slots(scenario: &Scenario) -> Option<FieldError> {
+    let run = (scenario.mode() == Mode::Serve).then(|| scenario.serving())?;
+    if run.adapter_slots == 0 || run.engine.adapter_slots.is_some() {
+        return None;
+    }
+    Some(FieldError {
+        field: FieldId::AdapterSlots,
+        message: "The memory of slots for adapters is known of vLLM alone.".to_owned(),
+        way_out: Some(("Use no slots".to_owned(), Value::Integer(0))),
+    })
 }
 
 /// Nearly all sequences cannot be shorter than the mean one, and none is longer than the context.

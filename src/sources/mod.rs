@@ -175,6 +175,9 @@ sources! {
         "DualPipe: bubble, two copies of the parameters, p + 1 micro-batches in flight.");
     VLLM = ("vllm", "vLLM", "vllm/v1/worker", "KV cache sized per layer and head, profiling run for activations", Code,
         "Serving memory.");
+    VLLM_LORA = ("vllm-lora", "vLLM", "vllm/lora/layers and model_manager.py: create_lora_weights",
+        "max_loras slots of max_lora_rank beside every linear layer, and at both ends of some models", Code,
+        "Slots for adapters.");
     VLLM_QUANTIZATION = ("vllm-quantization", "vLLM", "vllm/model_executor/layers/quantization: fp8, compressed-tensors",
         "one fp32 scale for each matrix or output column; lm_head and embeddings stay in 16 bits", Code,
         "8-bit weights with scales.");
@@ -224,6 +227,8 @@ sources! {
         "Grams of CO2 per kWh that the user sets.");
     RESERVE = ("reserve", "Headroom", "Reserve for allocator fragmentation", "adjustable under Reserve", Assumption,
         "A reserve that the user sets.");
+    OWN_LOG = ("own-log", "You", "A log of your own machine beside the estimate", "adjustable under Reserve", Assumption,
+        "Measured minus predicted, which the user keeps.");
     SERVING_GRAPHS = ("serving-graphs", "Headroom", "Captured CUDA graphs of a serving program", "adjustable under Reserve", Assumption,
         "Memory of captured graphs, which the user sets.");
     SERVING_OVERHEAD = ("serving-overhead", "Five documents", "Inference overhead of 5, 10 or 20 per cent of the weights",

@@ -27,6 +27,18 @@ test('a pasted command is read with every setting, used with one click, and undo
   noConsoleErrors(page);
 });
 
+test('a command that is pasted into the field at the top of the form opens the dialog with its report', async () => {
+  const page = await open();
+  await part(page, 'paste').focus();
+  await page.keyboard.insertText(COMMAND);
+  await part(page, 'paste-report').waitFor();
+  assert.equal(await part(page, 'paste-text').inputValue(), COMMAND);
+  await part(page, 'paste-use').click();
+  await until(async () => /Serving Qwen2\.5 72B on 4 × /.test((await answer(page)).headline));
+  assert.equal(await part(page, 'paste').inputValue(), '', 'the field is empty for the next text');
+  noConsoleErrors(page);
+});
+
 test('a value that is none is named with its line and column', async () => {
   const page = await open();
   await part(page, 'paste').click();

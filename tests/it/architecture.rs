@@ -25,7 +25,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("methods", &["units", "sources", "optimizers", "stacks", "config", "estimator"]),
     ("planner", &["units", "config", "estimator"]),
     ("explain", &["units", "sources", "sharding", "config", "ops", "estimator", "planner", "methods"]),
-    ("scenario", &["units", "engines", "sharding", "stacks", "config", "models", "catalog", "import"]),
+    ("scenario", &["units", "engines", "sharding", "stacks", "config", "models", "catalog", "import", "planner"]),
     ("checkpoint", &["units", "config", "models", "import", "ops", "estimator", "scenario"]),
     ("launch", &["units", "engines", "sharding", "stacks", "optimizers", "config", "catalog", "import", "scenario", "estimator"]),
     ("charts", &["units", "estimator", "planner"]),

@@ -63,6 +63,7 @@ mod estimator {
     mod schedules;
     mod serving;
     mod serving_time;
+    mod slots;
     mod three_d;
     mod time;
     mod trainer;
@@ -86,6 +87,7 @@ mod launch {
 
     mod figures;
     mod fixtures;
+    mod flags;
     mod hostile;
     mod logs;
     mod notation;

@@ -1,63 +1,65 @@
-//! The start-up log of a server beside the estimate of the present scenario, and what of it can be kept.
+//! The log of a server or a training beside the estimate of the present scenario, and what of it can be kept.
 
 use crate::app::markup::{Html, html};
 use crate::app::words::{self, whole};
-use crate::config::{Job, Run};
-use crate::engines::Engine;
 use crate::estimator::{Estimate, estimate};
-use crate::launch::logs::{Amount, Compared, Figure, Log, beside};
+use crate::launch::logs::{Amount, Compared, Figure, Log, beside, beyond};
 use crate::scenario::codec::encode;
 use crate::scenario::{FieldId, Mode, Scenario, Value};
 use crate::units::{Bytes, MemoryUnit, ceil_u64, grouped, to_f64};
 
 /// Measured beside estimated, figure by figure, and the link of the scenario with what was measured outside the model; or why there is none.
 pub fn panel(scenario: &Scenario, log: &Log, unit: MemoryUnit) -> (Html, Option<String>) {
-    let job = scenario.resolve().ok().filter(|_| scenario.mode() == Mode::Serve);
-    let Some((job, context)) = job.and_then(|job| served_context(&job).map(|context| (job.clone(), context))) else {
-        return (refused(), None);
-    };
+    let trains = scenario.mode() != Mode::Serve;
+    // A difference that was kept before is no part of the prediction.
+    let mut own = scenario.clone();
+    own.clear(FieldId::MeasuredBeyond);
+    let Some(job) = own.resolve().ok().filter(|_| trains == log.trains) else { return (refused(log), None) };
     let answer = estimate(&job);
-    let kept = calibrated(scenario, log);
-    let link = (kept != *scenario).then(|| encode(&kept));
-    (table(scenario, log, &answer, (&beside(log, &answer, context), unit)), link)
+    let compared = beside(log, &job, &answer);
+    let kept = calibrated(&own, log, &compared);
+    let link = (kept != own).then(|| encode(&kept));
+    (table(&own, log, &answer, (&compared, unit)), link)
 }
 
-fn refused() -> Html {
+fn refused(log: &Log) -> Html {
+    let (of, choose) = if log.trains {
+        ("a training", "Training or Fine-tuning and the run's model")
+    } else {
+        ("a server", "Serving and the server's model")
+    };
     html! {
         div class="refused" role="alert" {
             p data-testid="paste-error" {
-                "This is the start-up log of a server. Choose Serving and the server's model and settings first, or paste its command: \
+                "This is the log of " (of) ", printed by " (log.label) ". Choose " (choose) " and settings first, or paste its command: \
                  the log is then set beside the estimate."
             }
         }
     }
 }
 
-fn served_context(job: &Job) -> Option<u64> {
-    match job.run() {
-        Run::Serving(run) => Some(run.context_length),
-        Run::Training(_) => None,
-    }
-}
-
-/// The scenario with what the log measured in place of what is assumed: captured graphs, and memory outside PyTorch.
-fn calibrated(scenario: &Scenario, log: &Log) -> Scenario {
+/// The scenario with what the log measured in place of what is assumed: a server's captured graphs and memory outside PyTorch, and what a
+/// training holds beyond its estimate.
+fn calibrated(scenario: &Scenario, log: &Log, compared: &[Compared]) -> Scenario {
     let mut kept = scenario.clone();
+    let hundredths = |bytes: f64| Value::Decimal((bytes / to_f64(Bytes::GIB) * 100.0).round() / 100.0);
     for (figure, field) in [(Figure::Graphs, FieldId::CudaGraphs), (Figure::OutsidePyTorch, FieldId::FrameworkContext)] {
         if let Some(bytes) = log.largest(figure) {
-            kept.set(field, Value::Decimal((bytes / to_f64(Bytes::GIB) * 100.0).round() / 100.0));
+            kept.set(field, hundredths(bytes));
         }
+    }
+    if let Some(bytes) = beyond(compared).filter(|_| log.trains) {
+        kept.set(FieldId::MeasuredBeyond, hundredths(bytes.as_f64()));
     }
     kept
 }
 
 fn table(scenario: &Scenario, log: &Log, answer: &Estimate, (compared, unit): (&[Compared], MemoryUnit)) -> Html {
-    let engine = Engine::SPECS.iter().find(|spec| spec.key == log.engine).map_or(log.engine, |spec| spec.label);
     let others: Vec<_> = log.printed.iter().filter(|printed| !compared.iter().any(|row| row.figure == printed.figure)).collect();
     html! {
         div class="paste__found" data-key={ "log-" (log.printed.len()) "-" (answer.total().0) } {
             p data-testid="paste-understood" {
-                "The start-up log of " (engine) " beside the estimate of " b { (words::about(scenario)) } "."
+                "The log of " (log.label) " beside the estimate of " b { (words::about(scenario)) } "."
             }
             div class="dialog__scroll" tabindex="0" role="region" aria-label="Measured beside estimated" {
                 table class="table" data-testid="paste-report" {
@@ -75,11 +77,26 @@ fn table(scenario: &Scenario, log: &Log, answer: &Estimate, (compared, unit): (&
                     }
                 }
             }
-            p class="quiet" {
-                "“Use it” keeps what was measured outside the model, captured graphs and memory outside PyTorch, as inputs under Reserve: \
-                 the ledger then shows them as lines."
-            }
+            p class="quiet" { (offer(log, compared, unit)) }
         }
+    }
+}
+
+/// The sentence about what can be kept.
+fn offer(log: &Log, compared: &[Compared], unit: MemoryUnit) -> String {
+    if !log.trains {
+        return "“Use it” keeps what was measured outside the model, captured graphs and memory outside PyTorch, as inputs under Reserve: \
+                the ledger then shows them as lines."
+            .to_owned();
+    }
+    match beyond(compared) {
+        Some(bytes) => format!(
+            "“Use it” keeps the {} {} that were measured beyond the estimate as “Measured minus predicted” under Reserve: a line of the \
+             ledger, for this machine. A link carries it only after that.",
+            unit.number(bytes, 2),
+            unit.name()
+        ),
+        None => "The estimate holds as much as was measured, or the log does not tell: there is nothing to keep.".to_owned(),
     }
 }
 
@@ -97,17 +114,7 @@ fn beside_row(row: &Compared, unit: MemoryUnit) -> Html {
 }
 
 fn amount(figure: Figure, number: f64) -> Amount {
-    match figure {
-        Figure::CacheTokens | Figure::CacheBlocks | Figure::Concurrency | Figure::Context => Amount::Count(number),
-        Figure::Weights
-        | Figure::Cache
-        | Figure::Graphs
-        | Figure::Working
-        | Figure::OutsidePyTorch
-        | Figure::Budget
-        | Figure::Capacity
-        | Figure::Free => Amount::Bytes(Bytes(ceil_u64(number))),
-    }
+    if figure.is_memory() { Amount::Bytes(Bytes(ceil_u64(number))) } else { Amount::Count(number) }
 }
 
 fn shown(amount: Amount, unit: MemoryUnit) -> String {
@@ -143,5 +150,19 @@ mod tests {
         let (html, link) = panel(&decode("v2&m=llama3-8b").scenario, &log, MemoryUnit::Gib);
         assert_eq!(link, None);
         assert!(html.as_str().contains("Choose Serving"));
+    }
+
+    #[test]
+    fn a_training_can_keep_what_was_measured_beyond_its_estimate() {
+        let line = "step: 10  loss:  6.0388  memory: 79.66GiB(52.28%)  tps: 5,593  tflops: 323.92  mfu: 32.75%\n";
+        let log = read(line).expect("a log");
+        let (html, link) = panel(&decode("v2&m=llama3.2-1b&n=1&gpu=h100-80").scenario, &log, MemoryUnit::Gib);
+        let link = link.unwrap_or_else(|| panic!("{}", html.as_str()));
+        let kept = decode(&link).scenario;
+        let answer = crate::estimator::estimate(&kept.resolve().expect("a job"));
+        let line = answer.ledger.lines.iter().find(|line| line.label == crate::estimator::MEASURED_BEYOND).expect("a line");
+        assert!(line.bytes.0 > 0 && link.contains("cal="), "{link}");
+        // Kept once, it is not kept twice.
+        assert_eq!(panel(&kept, &log, MemoryUnit::Gib).1, Some(link));
     }
 }

@@ -4,6 +4,7 @@ use crate::app::action::Action;
 use crate::app::answers::Answers;
 use crate::app::fields::frame::{frame, told};
 use crate::app::markup::{Html, html};
+use crate::app::panels::dialogs::paste::FIELD;
 use crate::app::ui::{Dialog, Drafts, Opened};
 use crate::app::words::lower_first;
 use crate::scenario::{Field, FieldId, FieldKind, Group, Mode, Scenario, Value, field, show};
@@ -14,6 +15,9 @@ const SECTIONS: [(&str, &[Group]); 3] = [
     ("Run", &[Group::Run, Group::Precision]),
     ("Hardware and layout", &[Group::Hardware, Group::Layout]),
 ];
+
+/// The words in the field for everything pasted.
+const ASKS: &str = "Paste a config, a command, a log, a link";
 
 /// What folds away, in the order of the form.
 const FOLDS: [(&str, &[Group]); 7] = [
@@ -113,6 +117,8 @@ pub fn place_of(id: FieldId) -> String {
 pub fn form() -> Html {
     html! {
         section class="controls" aria-label="Scenario" {
+            textarea class="field__input field__input--paste" rows="1" id=(FIELD) data-testid="paste"
+                data-do=(Action::OpenDialog(Dialog::Paste)) aria-label=(ASKS) placeholder=(ASKS) spellcheck="false" autocomplete="off" {}
             div data-own="mode" {}
             @for index in 0..SECTIONS.len() { form class="group" data-own={ "group-" (index) } {} }
             div class="folds" {
@@ -155,11 +161,6 @@ pub fn section(index: usize, scenario: &Scenario, answers: &Answers, drafts: &Dr
         form class="group" data-own={ "group-" (index) } {
             h2 class="group__name" {
                 (name)
-                @if name == "Model" {
-                    button type="button" class="link" data-testid="paste" data-do=(Action::OpenDialog(Dialog::Paste)) {
-                        "Paste a command, file or log"
-                    }
-                }
             }
             div class="group__fields" {
                 @for field in listed(groups, false, scenario).filter(asked) {

@@ -33,7 +33,8 @@ pub fn evidence() -> Html {
 /// Id of the planner's place, and name of its fold.
 pub const PLANNER: &str = "plan";
 
-/// The fold of the search over layouts; closed, it asks for nothing. The search lays out training only: while a model is served, the style sheet hides the fold.
+/// The fold of the search over layouts; closed, it asks for nothing. The search lays out training only: while a model is served, the
+/// style sheet hides the fold.
 pub fn planner() -> Html {
     html! {
         section class="section section--screen planner" id=(Section::Layouts.id()) tabindex="-1" {

@@ -67,7 +67,8 @@ read FILE|-...    a command or file of another tool (vllm serve, torchrun, a YAM
 write LINK --as TOOL  the scenario as a command or file of that tool; `headroom write` alone lists the tools
 fits LINK         every model of the catalog that fits the link's accelerators: served, each format with its longest context and speed
                   (do=serve), or fine-tuned, each way with its longest sequence (do=tune); largest models first
-log FILE|- LINK   what a server printed when it started (vLLM, SGLang, llama.cpp), beside the estimate of the link
+log FILE|- LINK   what a server printed when it started (vLLM, SGLang, llama.cpp) or a training while it ran (Megatron-LM, torchtitan,
+                  DeepSpeed, torchtune, axolotl, the Trainer), beside the estimate of the link
 oom FILE|- LINK   an out-of-memory message, or a whole log with it, beside the estimate of the link: the tensor that was asked for,
                   the amounts side by side, the cause, and what helps; - reads what is piped in. Amounts are in the message's GiB
 snapshot FILE     a file of torch.cuda.memory._dump_snapshot beside the estimate of the link: peaks, and the tensors of each size

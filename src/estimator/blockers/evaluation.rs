@@ -3,7 +3,7 @@
 use super::{EVALUATION_AWAY, EVALUATION_GATHERED, EVALUATION_LOSS, EVALUATION_SPLIT, EVALUATION_TUNED};
 use crate::config::{Job, Loss, Objective, TrainingPrecision, TrainingRun};
 use crate::estimator::companions;
-use crate::sharding::FrameworkRule;
+use crate::sharding::{Buckets, FrameworkRule};
 use crate::stacks::NotWith;
 
 /// The rule that keeps the evaluations of a training from being played; `None` where they are played, or where there are none.
@@ -11,7 +11,9 @@ pub(in crate::estimator) fn refused(job: &Job, run: &TrainingRun) -> Option<&'st
     run.evaluation?;
     let layout = job.layout();
     let split = layout.t() > 1 || layout.p() > 1 || layout.cp() > 1 || layout.ep() > 1;
-    let gathers = layout.sharding.gathers.is_some() && layout.shards() > 1;
+    // Where weights are frozen, it is not known in which order stage 3 gathers them.
+    let coordinates = layout.sharding.buckets == Buckets::Lasting && !run.tuning.freezes_model();
+    let gathers = layout.sharding.gathers.is_some() && layout.shards() > 1 && !coordinates;
     let tuned = run.tuning.objective != Objective::NextToken || companions::there_are(&run.tuning);
     let own_loss = matches!(run.loss, Loss::OfStack | Loss::Transformers4);
     let rules: [(bool, &'static FrameworkRule); 5] = [

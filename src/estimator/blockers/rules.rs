@@ -75,7 +75,7 @@ rules! {
     EVALUATION_SPLIT: TRANSFORMERS_TRAINER,
         "Evaluations between steps are modelled on data-parallel ranks alone; use 1 tensor-, pipeline-, context- and expert-parallel rank, or leave the evaluation batch empty";
     EVALUATION_GATHERED: TRANSFORMERS_TRAINER,
-        "Evaluations between steps are modelled where every rank has all weights; share out optimizer states and gradients alone, or leave the evaluation batch empty";
+        "Evaluations between steps are modelled where every rank has all weights, and under ZeRO-3 where all weights learn; share out optimizer states and gradients alone, or leave the evaluation batch empty";
     EVALUATION_AWAY: TRANSFORMERS_TRAINER,
         "Evaluations between steps are not modelled beside memory that waits in the host's; keep it on the device, or leave the evaluation batch empty";
     EVALUATION_TUNED: TRANSFORMERS_TRAINER,

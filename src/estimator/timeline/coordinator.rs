@@ -95,17 +95,40 @@ impl Coordinator {
     /// The events of gathered weights in that part of the log, each with its place; `knows` the order of modules, or records it.
     pub fn play(&mut self, state: &State, part: &Range<usize>, knows: bool) -> Vec<(usize, TensorEvent)> {
         let modules = self.modules(state, part);
-        let mut queue = Vec::new();
-        if knows {
-            for (step, module) in modules.iter().enumerate() {
-                let mut weights = module.weights.clone();
-                weights.sort_unstable();
-                queue.extend(weights.into_iter().map(|weight| (weight, step)));
-            }
+        let queue = if knows { queue(&modules) } else { Vec::new() };
+        self.played(&modules, (queue, modules.len()), part.end)
+    }
+
+    /// The events of gathered weights in an evaluation, that part of its own log. Its forward finds the order that a micro-batch of the
+    /// training recorded (`reset_step` begins with it anew, `trace_prologue` goes along), and ends before backward: weights that backward
+    /// would use soon again stay. Where its modules are not those of the micro-batch, the order is recorded anew.
+    pub fn evaluate(
+        &mut self,
+        (state, part): (&State, &Range<usize>),
+        (training, micro_batch): (&State, &Range<usize>),
+    ) -> Vec<(usize, TensorEvent)> {
+        let mut modules = self.modules(state, part);
+        let own = modules.len();
+        let recorded = self.modules(training, micro_batch);
+        let begins = recorded.iter().zip(&modules).all(|(there, here)| there.weights == here.weights);
+        if !begins || recorded.len() < own {
+            return self.played(&modules, (Vec::new(), own), part.end);
         }
+        modules.extend(recorded.into_iter().skip(own));
+        self.played(&modules, (queue(&modules), own), part.end)
+    }
+
+    /// The events of the first modules of that order, so many; all that is left there is let go at the end.
+    fn played(
+        &mut self,
+        modules: &[Module],
+        (queue, own): (Vec<(Param, usize)>, usize),
+        end: usize,
+    ) -> Vec<(usize, TensorEvent)> {
+        let knows = !queue.is_empty();
         let mut playing = Playing {
             coordinator: self,
-            modules: &modules,
+            modules,
             queue,
             place: 0,
             fetched_for: BTreeMap::new(),
@@ -114,10 +137,10 @@ impl Coordinator {
             live: 0,
             events: Vec::new(),
         };
-        playing.play(knows);
+        playing.play(own, knows);
         let left: Vec<Param> = playing.present.keys().copied().collect();
         for weight in left {
-            playing.let_go(weight, part.end);
+            playing.let_go(weight, end);
         }
         playing.events
     }
@@ -165,8 +188,18 @@ impl Coordinator {
     }
 }
 
-/// The place in the log at which a module that began there has its output, and has freed the
-/// tensors that its kernels needed.
+/// Weights in the order in which those modules need them.
+fn queue(modules: &[Module]) -> Vec<(Param, usize)> {
+    let mut queue = Vec::new();
+    for (step, module) in modules.iter().enumerate() {
+        let mut weights = module.weights.clone();
+        weights.sort_unstable();
+        queue.extend(weights.into_iter().map(|weight| (weight, step)));
+    }
+    queue
+}
+
+/// Where in the log a module that began there has its output, and has let go of what its kernels needed.
 fn end_of_output(state: &State, from: usize, end: usize) -> usize {
     let is_scratch = |entry: &Entry| {
         let (Entry::Taken(id) | Entry::Freed(id) | Entry::Turned(id)) = entry;
@@ -180,8 +213,8 @@ fn end_of_output(state: &State, from: usize, end: usize) -> usize {
 }
 
 impl Playing<'_> {
-    fn play(&mut self, knows: bool) {
-        for (step, module) in self.modules.iter().enumerate() {
+    fn play(&mut self, own: usize, knows: bool) {
+        for (step, module) in self.modules.iter().enumerate().take(own) {
             self.fetch(step, module, knows);
             self.release(step + 1, module, knows);
         }

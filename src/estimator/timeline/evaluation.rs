@@ -3,13 +3,16 @@
 //!
 //! The modules are the stack's own, made for the evaluation's batch on a tape of their own. Nothing of an evaluation stays.
 
+use std::ops::Range;
+
+use super::coordinator::Coordinator;
 use super::plan::Plan;
-use super::sequence::{TensorEvent, events};
+use super::sequence::{TensorEvent, events, woven};
 use super::{Played, play};
 use crate::config::{Job, Recompute, TrainingRun};
 use crate::estimator::blockers;
 use crate::ops::Lowering;
-use crate::ops::tape::Tape;
+use crate::ops::tape::{State, Tape};
 use crate::units::Bytes;
 
 impl Plan<'_> {
@@ -44,13 +47,26 @@ impl<'a> Played<'a> {
     }
 }
 
-/// Every tensor of an evaluation of a training with that plan, numbered from `first` on.
-pub(super) fn every_tensor(job: &Job, run: &TrainingRun, (plan, first): (&Plan<'_>, u32)) -> Vec<TensorEvent> {
+/// Every tensor of an evaluation of a training with that plan, numbered behind those of the training, whose first micro-batch is that part
+/// of its log.
+pub(super) fn every_tensor(
+    job: &Job,
+    run: &TrainingRun,
+    plan: &Plan<'_>,
+    (training, micro_batch): (&State, &Range<usize>),
+) -> Vec<TensorEvent> {
     let Some(plan) = plan.of_evaluation(job, run) else { return Vec::new() };
+    let first = u32::try_from(training.storages.len()).unwrap_or(u32::MAX);
     let tape = Tape::new();
     let before = play::evaluate_alone(&tape, &plan);
     let state = tape.state();
-    let mut found = events(&state, state.log.get(before..).unwrap_or_default());
+    let part = before..state.log.len();
+    let mut found = if plan.is_coordinated() {
+        let gathered = Coordinator::of(&state, &plan).evaluate((&state, &part), (training, micro_batch));
+        woven(&state, &part, gathered)
+    } else {
+        events(&state, state.log.get(part).unwrap_or_default())
+    };
     for event in &mut found {
         match event {
             TensorEvent::Taken { tensor, .. } | TensorEvent::Freed { tensor } => *tensor = tensor.saturating_add(first),

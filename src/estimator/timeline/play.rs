@@ -217,14 +217,18 @@ pub(super) fn play(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     (before, shares)
 }
 
-/// Plays an evaluation beside the memory that stays between steps; the answer is as that of
-/// [`play`]. The optimizer has freed the gradients.
+/// Plays an evaluation beside what stands between steps; the answer is as that of [`play`]. The optimizer has let gradients go, but where
+/// their place stands for good.
 pub(super) fn evaluate(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     let mut shares = Shares::with_capacity(32);
     let Made { ends, layers, ids, .. } = &made(tape, plan);
     let learned = optimizer::learned(tape, plan);
     let _states = optimizer::states(tape, plan, &learned, &mut shares);
     let groups = Groups::new(tape, plan);
+    if groups.shares_stand() {
+        tape.at("Gradients", sources::PYTORCH_AUTOGRAD);
+        groups.gradients_exist(false);
+    }
     let before = tape.state().storages.len();
     evaluated(tape, plan, (ends, layers, &groups), ids);
     tape.close();
@@ -235,6 +239,9 @@ pub(super) fn evaluate(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
 /// Plays an evaluation alone; the answer is how long the log was before it.
 pub(super) fn evaluate_alone(tape: &Tape, plan: &Plan<'_>) -> usize {
     let Made { ends, layers, ids, .. } = &made(tape, plan);
+    if plan.is_coordinated() {
+        tape.note_uses();
+    }
     let groups = Groups::new(tape, plan);
     let _workspaces = tape.kept_workspaces();
     let before = tape.state().log.len();

@@ -101,7 +101,7 @@ pub fn sequence(job: &Job) -> Option<Sequence> {
         states: part(ready, states),
         step: part(states, step),
         rebuilt: part(step, rebuilt),
-        evaluation: evaluation::every_tensor(job, run, (&plan, u32::try_from(state.storages.len()).unwrap_or(u32::MAX))),
+        evaluation: evaluation::every_tensor(job, run, &plan, (&state, &(built..first))),
     })
 }
 
@@ -121,7 +121,7 @@ pub(super) fn events(state: &State, log: &[Entry]) -> Vec<TensorEvent> {
 }
 
 /// The events of a part of the log with others between them, each before the event of the log at its place.
-fn woven(state: &State, part: &Range<usize>, others: Vec<(usize, TensorEvent)>) -> Vec<TensorEvent> {
+pub(super) fn woven(state: &State, part: &Range<usize>, others: Vec<(usize, TensorEvent)>) -> Vec<TensorEvent> {
     let mut others = others.into_iter().peekable();
     let mut woven = Vec::new();
     for (place, entry) in state.log.iter().enumerate().take(part.end).skip(part.start) {

@@ -1,7 +1,7 @@
 //! Times of single operations on six accelerators: written by `tests/data/tools/serving_rates.py` from the operator measurements of PyPI
 //! aiconfigurator-core 0.12.0 (Apache-2.0), never from a served request. Shares are of the datasheet's bandwidth and dense peak.
 
-use super::{Kernels, Ramp, Roofline, Sum};
+use super::{Ggml, Kernels, Ramp, Roofline, Sum};
 
 /// Fits to measurements of A100.
 pub const A100: Kernels = Kernels {
@@ -26,6 +26,7 @@ pub const A100: Kernels = Kernels {
         Sum { start: 20.59, bandwidth: 137.3, root: 12.777 },
     ]),
     link: Some(300e9),
+    ggml: &Ggml::CUDA,
     is_measured: true,
 };
 
@@ -60,6 +61,7 @@ pub const H100: Kernels = Kernels {
         Sum { start: 15.22, bandwidth: 296.2, root: 10.228 },
     ]),
     link: Some(450e9),
+    ggml: &Ggml::CUDA,
     is_measured: true,
 };
 
@@ -94,6 +96,7 @@ pub const B200: Kernels = Kernels {
         Sum { start: 24.39, bandwidth: 492.5, root: 9.496 },
     ]),
     link: Some(900e9),
+    ggml: &Ggml::CUDA,
     is_measured: true,
 };
 
@@ -108,7 +111,7 @@ pub const L40S: Kernels = Kernels {
     experts: [
         Some(Roofline { start: 0.50, bandwidth: 0.939, rate: 0.433, power: 1.30 }),
         Some(Roofline { start: 1.37, bandwidth: 0.969, rate: 1.000, power: 0.76 }),
-        Some(Roofline { start: 6.50, bandwidth: 0.932, rate: 0.820, power: 0.87 }),
+        Some(Roofline { start: 6.50, bandwidth: 0.932, rate: 0.821, power: 0.87 }),
         None,
         Some(Roofline { start: 3.67, bandwidth: 0.993, rate: 0.792, power: 1.07 }),
     ],
@@ -124,6 +127,7 @@ pub const L40S: Kernels = Kernels {
     ]),
     nccl: None,
     link: None,
+    ggml: &Ggml::CUDA,
     is_measured: true,
 };
 
@@ -158,6 +162,7 @@ pub const RTX_PRO_6000: Kernels = Kernels {
         Sum { start: 22.87, bandwidth: 14.6, root: 35.727 },
     ]),
     link: None,
+    ggml: &Ggml::CUDA,
     is_measured: true,
 };
 
@@ -184,5 +189,6 @@ pub const ARC_PRO_B60: Kernels = Kernels {
     sums: None,
     nccl: None,
     link: None,
+    ggml: &Ggml::CUDA,
     is_measured: true,
 };

@@ -4,8 +4,10 @@
 //! `t = start + ((bytes / bandwidth)^p + (FLOPs / rate)^p)^(1/p)` (roofline, Williams et al. 2009, with a rounded corner).
 //! Bandwidth and rate are shares of the datasheet's, at most 1, so that no time is below the roofline.
 
+mod ggml;
 mod measured;
 
+pub use ggml::{Ggml, MOST_VECTORS};
 pub use measured::{A100, ARC_PRO_B60, B200, H100, L40S, RTX_PRO_6000};
 
 /// Seconds of a microsecond.
@@ -28,6 +30,8 @@ pub struct Kernels {
     pub nccl: Option<[Sum; 3]>,
     /// The link of these sums, bytes per second in one direction; `None`: PCIe.
     pub link: Option<f64>,
+    /// Those of llama.cpp.
+    pub ggml: &'static Ggml,
     /// True if they were measured on this accelerator or its chip; otherwise they are another architecture's shares.
     pub is_measured: bool,
 }
@@ -170,7 +174,13 @@ impl Kernels {
     /// assumption.
     pub const ASSUMED: Self = H100.assumed();
 
-    /// Returns these shares, marked as assumed for another architecture.
+    /// Those of Apple's chips, on which nothing was measured but llama.cpp's.
+    pub const APPLE: Self = Self { ggml: &Ggml::METAL, ..Self::ASSUMED };
+
+    /// Those of DGX Spark, beside llama.cpp's those of the larger chip of its architecture.
+    pub const GB10: Self = Self { ggml: &Ggml::GB10, ..RTX_PRO_6000.assumed() };
+
+    /// These shares, assumed of another architecture.
     #[must_use]
     pub const fn assumed(self) -> Self {
         Self { is_measured: false, ..self }
@@ -236,15 +246,17 @@ fn found(laws: &[Option<Roofline>; 4], of: Multiplied) -> (Roofline, Multiplied)
 
 #[cfg(test)]
 mod tests {
-    use super::{A100, ARC_PRO_B60, B200, H100, Kernels, L40S, RTX_PRO_6000, Roofline};
+    use super::{A100, ARC_PRO_B60, B200, Ggml, H100, Kernels, L40S, RTX_PRO_6000, Roofline};
 
     const ALL: [Kernels; 6] = [A100, H100, B200, L40S, RTX_PRO_6000, ARC_PRO_B60];
 
     fn laws() -> impl Iterator<Item = Roofline> {
-        ALL.into_iter().flat_map(|kernels| {
+        let ggml = [Ggml::CUDA, Ggml::GB10, Ggml::METAL];
+        let of_ggml = ggml.into_iter().flat_map(|ggml| ggml.vectors.into_iter().chain(ggml.tiles.into_iter().flatten()));
+        of_ggml.chain(ALL.into_iter().flat_map(|kernels| {
             let all = kernels.products.into_iter().chain(kernels.experts).chain(kernels.decode);
             all.flatten().collect::<Vec<_>>()
-        })
+        }))
     }
 
     #[test]

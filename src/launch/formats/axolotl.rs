@@ -7,8 +7,7 @@
 use super::{FormatSpec, Role};
 use crate::launch::shared::axolotl_flags::{NOT_MODELLED, QUIET};
 use crate::launch::shared::axolotl_written::{OPTIMIZERS, write};
-use crate::launch::shared::layers;
-use crate::launch::shared::{count, says, word};
+use crate::launch::shared::{count, fsdp, layers, says, word, zero};
 use crate::launch::{Flag, Given, LaunchError, Place, Reading, Stated, Text, Way};
 use crate::scenario::{FieldId, Value};
 
@@ -40,6 +39,8 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
         FieldId::Loss,
         FieldId::Method,
         FieldId::EvaluationBatch,
+        FieldId::Sharding,
+        FieldId::Precision,
     ],
 };
 
@@ -72,10 +73,7 @@ const RUN: &[Flag] = &[
         reading.read(given, FieldId::AllowTf32, Value::Flag(on));
         Ok(())
     }),
-    Flag::by(&["deepspeed"], |reading, given| match given.is_on() {
-        Some(false) => Ok(()),
-        _ => reading.attached(given).map(|_| ()).map_err(|error| error.to_string()),
-    }),
+    Flag::together(&["deepspeed", "deepspeed.*", "fsdp", "fsdp_version", "fsdp_config", "fsdp_config.*"]),
 ];
 
 const ADAPTERS: &[Flag] = &[
@@ -227,11 +225,38 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     adapters_of(reading);
     plugins(reading);
     objective(reading);
-    lengths(reading)?;
-    if matches!(reading.scenario.get(FieldId::Sharding), Value::Choice("1" | "2" | "3")) {
-        reading.follows("bf16", FieldId::Precision, Value::Choice("bf16"), "DeepSpeed keeps fp32 weights beside.");
-        reading.follows("bf16", FieldId::Autocast, Value::Flag(false), "DeepSpeed's engine has none.");
+    sharing(reading)?;
+    lengths(reading)
+}
+
+/// DeepSpeed or FSDP, and the formats that they keep.
+fn sharing(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
+    let (precision, autocast) = (reading.scenario.get(FieldId::Precision), reading.scenario.get(FieldId::Autocast));
+    if zero::of_axolotl(reading)? {
+        if matches!(reading.scenario.get(FieldId::Sharding), Value::Choice("1" | "2" | "3")) {
+            reading.follows("bf16", FieldId::Precision, Value::Choice("bf16"), "DeepSpeed keeps fp32 weights beside.");
+            reading.follows("bf16", FieldId::Autocast, Value::Flag(false), "DeepSpeed's engine has none.");
+        }
+        return Ok(());
     }
+    if !fsdp::of_axolotl(reading)? {
+        return Ok(());
+    }
+    let mixed = autocast == Value::Flag(true);
+    if mixed && word(&reading.scenario, FieldId::Method) == "full" {
+        reading.follows(
+            "bf16",
+            FieldId::Precision,
+            Value::Choice("fsdp-mixed"),
+            "accelerate makes shards fp32 where they learn.",
+        );
+        reading.follows("bf16", FieldId::Autocast, Value::Flag(false), "");
+    } else {
+        reading.scenario.set(FieldId::Precision, precision);
+        reading.scenario.set(FieldId::Autocast, autocast);
+    }
+    // accelerate's `MixedPrecision` reduces in the format that it computes in.
+    reading.scenario.set(FieldId::ReduceInFp32, Value::Flag(!mixed));
     Ok(())
 }
 

@@ -27,6 +27,8 @@ const HABITS: Habits = Habits {
     // Weights are loaded in the format of `bf16` or `fp16`, and trained ones are cast to fp32
     // (`model/adapter.py`).
     weights: |reading| if stated_on(reading, &["pure_bf16"]) == Some(true) { Weights::Short } else { Weights::LearnInFull },
+    // `get_train_args` of hparams/parser.py switches it off for LoRA.
+    finds_unused: |full, recomputes| full && !recomputes,
     ..TRAINER
 };
 

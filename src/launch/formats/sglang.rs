@@ -138,6 +138,8 @@ fn chunk_default(reading: &Reading<'_>) -> u64 {
 
 fn begin(reading: &mut Reading<'_>) {
     serving::begin(reading, "sglang", "tp-size", "pp-size");
+    // The fewest that `_resolve_max_num_reqs` of the model runner takes where nothing is said; with a large cache up to 4,096.
+    serving::most_requests(reading, "max-running-requests", 2_048);
     let tokens = chunk_default(reading);
     reading.default("chunked-prefill-size", FieldId::PrefillChunkSize, Value::Integer(tokens));
 }
@@ -153,7 +155,6 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let name = reading.stated(&["model-path", "model", ""]).cloned();
     vllm_words::weights(reading, name.as_ref());
     serving::longest_context(reading, "context-length", &["context-length"]);
-    serving::one_request(reading, "max-running-requests", &["max-running-requests"]);
     share(reading);
     Ok(())
 }
@@ -201,6 +202,8 @@ fn graphs(reading: &Reading<'_>) -> f64 {
 
 fn write(writing: &mut Writing<'_>) -> String {
     let model = writing.model();
+    // Its requests wait in any case.
+    writing.is_said(&[FieldId::OthersWait]);
     writing.say("model-path", Some(model), &[]);
     serving::say_replicas(writing, "dp-size");
     serving::say_whole(writing, "context-length", FieldId::ContextLength);

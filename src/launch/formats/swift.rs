@@ -35,6 +35,7 @@ const HABITS: Habits = Habits {
     evaluation_batch: 1,
     // `skip_logits` of its `lce_forward` applies to training only, so evaluations write logits.
     evaluation_logits: true,
+    finds_unused: |_, _| false,
 };
 
 const FLAGS: &[Flag] = &[

@@ -113,6 +113,8 @@ fn begin(reading: &mut Reading<'_>) {
     // This program's memory rule is not modelled here: the cache takes all memory that weights and
     // working memory leave.
     serving::begin(reading, "none", "tp_size", "pp_size");
+    // `BuildConfig.max_batch_size`.
+    serving::most_requests(reading, "max_batch_size", 2_048);
     // `BuildConfig.max_num_tokens`, `KvCacheConfig.tokens_per_block`.
     reading.default("max_num_tokens", FieldId::PrefillChunkSize, Value::Integer(8_192));
     reading.default("tokens_per_block", FieldId::BlockSize, Value::Integer(32));
@@ -129,12 +131,13 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let name = reading.stated(&["model", ""]).cloned();
     crate::launch::shared::vllm_words::weights(reading, name.as_ref());
     serving::longest_context(reading, "max_seq_len", &["max_seq_len"]);
-    serving::one_request(reading, "max_batch_size", &["max_batch_size"]);
     Ok(())
 }
 
 fn write(writing: &mut Writing<'_>) -> String {
     let model = writing.model();
+    // Its requests wait in any case.
+    writing.is_said(&[FieldId::OthersWait]);
     if serving::replicas(writing.scenario) == 1 {
         writing.is_said(&[FieldId::Gpus]);
     }

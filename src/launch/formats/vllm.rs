@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::{FormatSpec, Role};
 use crate::launch::shared::tables::{vllm::NOT_MODELLED, vllm_quiet::QUIET};
-use crate::launch::shared::vllm_words::{INPUTS, weights, words_for};
+use crate::launch::shared::vllm_words::{INPUTS, adapters, weights, words_for};
 use crate::launch::shared::{serving, whole};
 use crate::launch::{Flag, Given, LaunchError, Reading, Stated, Text, Writing};
 use crate::scenario::{FieldId, Scenario, Value};
@@ -128,7 +128,8 @@ fn begin(reading: &mut Reading<'_>) {
     // The default of `CacheConfig.gpu_memory_utilization`; it was 0.9 up to version 0.20.
     reading.default("gpu-memory-utilization", FieldId::MemoryUtilization, Value::Decimal(0.92));
     let is_offline = reading.launcher(&[OFFLINE]).is_some();
-    let (tokens, _) = batch_defaults(&reading.scenario, is_offline);
+    let (tokens, requests) = batch_defaults(&reading.scenario, is_offline);
+    serving::most_requests(reading, "max-num-seqs", requests);
     reading.default("max-num-batched-tokens", FieldId::PrefillChunkSize, Value::Integer(tokens));
 }
 
@@ -138,8 +139,8 @@ fn end(reading: &mut Reading<'_>) -> Result<(), LaunchError> {
     let name = reading.stated(&["model", "model-tag", ""]).cloned();
     weights(reading, name.as_ref());
     serving::longest_context(reading, "max-model-len", &["max-model-len"]);
-    serving::one_request(reading, "max-num-seqs", &["max-num-seqs"]);
     shorter_steps(reading);
+    adapters(reading);
     let experts = reading.stated(&["enable-expert-parallel", "ep"]).filter(|given| given.is_on() == Some(true)).cloned();
     if let Some(given) = experts.filter(|_| replicas > 1) {
         reading.not_modelled(&given, "With data parallel the experts of all replicas are shared out, so that each holds fewer.");
@@ -153,11 +154,8 @@ fn shorter_steps(reading: &mut Reading<'_>) {
         return;
     }
     let is_offline = reading.launcher(&[OFFLINE]).is_some();
-    let (tokens, requests) = batch_defaults(&reading.scenario, is_offline);
-    let requests = match reading.stated(&["max-num-seqs"]) {
-        Some(_) => whole(&reading.scenario, FieldId::ConcurrentSequences),
-        None => requests,
-    };
+    let (tokens, _) = batch_defaults(&reading.scenario, is_offline);
+    let requests = whole(&reading.scenario, FieldId::ConcurrentSequences);
     let most = requests.saturating_mul(whole(&reading.scenario, FieldId::ContextLength));
     if most < tokens {
         let why = "All requests together have no more tokens.";
@@ -167,8 +165,9 @@ fn shorter_steps(reading: &mut Reading<'_>) {
 
 fn write(writing: &mut Writing<'_>) -> String {
     let model = writing.model();
-    // With whole experts, vLLM spreads the experts over the ranks of all replicas, so no replica
-    // has a full set.
+    // Its requests wait in any case.
+    writing.is_said(&[FieldId::OthersWait]);
+    // With whole experts vLLM shares those of all replicas out, so that no replica has them to itself.
     if writing.scenario.get(FieldId::WholeExperts) == Value::Flag(true) && serving::replicas(writing.scenario) > 1 {
         writing.is_said(&[FieldId::Server]);
     } else {
@@ -178,6 +177,9 @@ fn write(writing: &mut Writing<'_>) -> String {
     serving::say_whole(writing, "max-num-batched-tokens", FieldId::PrefillChunkSize);
     if let Some((key, value)) = serving::other_weights(writing, words_for) {
         writing.say(key, Some(value.to_owned()), &[FieldId::WeightDType]);
+    }
+    if writing.differs(FieldId::AdapterSlots) {
+        writing.say("enable-lora", None, &[]);
     }
     writing.table();
     format!("vllm serve {model}{}\n", writing.as_flags())

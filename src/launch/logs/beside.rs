@@ -1,8 +1,10 @@
 //! Comparison of a log's figures with an estimate's.
 
 use super::{Figure, Log};
-use crate::estimator::{CUDA_GRAPHS, Estimate, MemoryKind};
-use crate::units::Bytes;
+use crate::config::{Job, Run, TrainingRun};
+use crate::estimator::time::step;
+use crate::estimator::{CUDA_GRAPHS, DeviceMemory, Estimate, MemoryKind, device_memory};
+use crate::units::{Bytes, to_f64};
 
 /// A figure that was measured and estimated.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,19 +27,49 @@ impl Compared {
     }
 }
 
-/// Returns the figures that a log and an estimate both have, bytes or counts, each of the GPU that
-/// holds most, or whose cache holds least.
-///
-/// Weights are the ledger's parameters, the cache is all the room that it has, and graphs are those
-/// of the ledger. `context` is the estimate's context in tokens: the concurrency is left out where
-/// the log counts it for another one.
-pub fn beside(log: &Log, estimate: &Estimate, context: u64) -> Vec<Compared> {
+/// Figures that both have, each of the GPU that holds most, or whose cache holds least; of paces the middle one. None where one trains and
+/// the other serves.
+pub fn beside(log: &Log, job: &Job, estimate: &Estimate) -> Vec<Compared> {
+    let pairs = match job.run() {
+        Run::Serving(run) if !log.trains => served(log, estimate, run.context_length),
+        Run::Training(run) if log.trains => trained(job, run, estimate),
+        Run::Serving(_) | Run::Training(_) => Vec::new(),
+    };
+    let compared = |(figure, estimated): (Figure, Option<f64>)| {
+        let (estimated, (measured, line)) = (estimated?, measured(log, figure)?);
+        Some(Compared { figure, measured, estimated, line })
+    };
+    pairs.into_iter().filter_map(compared).collect()
+}
+
+/// Memory that was measured and that the estimate lacks: what PyTorch reserved, else what the driver counts, else what tensors took.
+/// `None` where the log tells none of them or the estimate holds as much.
+pub fn beyond(compared: &[Compared]) -> Option<Bytes> {
+    let of = |figure| compared.iter().find(|compared| compared.figure == figure);
+    let row = [Figure::Reserved, Figure::InUse, Figure::Allocated].into_iter().find_map(of)?;
+    Some(Bytes(crate::units::ceil_u64(row.measured - row.estimated))).filter(|bytes| *bytes > Bytes::ZERO)
+}
+
+/// The amount of a figure that counts, with its line.
+fn measured(log: &Log, figure: Figure) -> Option<(f64, usize)> {
+    let mut amounts: Vec<(f64, usize)> = log.of(figure).map(|printed| (printed.amount.number(), printed.line)).collect();
+    if figure.is_pace() {
+        amounts.sort_by(|one, other| one.0.total_cmp(&other.0));
+        return amounts.get(amounts.len() / 2).copied();
+    }
+    let is_room = matches!(figure, Figure::Cache | Figure::CacheTokens | Figure::CacheBlocks | Figure::Concurrency);
+    amounts.into_iter().reduce(|one, other| if (one.0 < other.0) == is_room { one } else { other })
+}
+
+/// A server's figures. Weights are the ledger's parameters, the cache is all the room that it has, and graphs are those of the ledger. The
+/// concurrency is left out where the log counts it for another context than the estimate.
+fn served(log: &Log, estimate: &Estimate, context: u64) -> Vec<(Figure, Option<f64>)> {
     let of_kind = |kind| estimate.ledger.of(kind).as_f64();
     let room = estimate.cache_room;
     let graphs = estimate.ledger.lines.iter().find(|line| line.label == CUDA_GRAPHS).map(|line| line.bytes);
-    let is_same_context = log.largest(Figure::Context).is_none_or(|tokens| (tokens - crate::units::to_f64(context)).abs() < 0.5);
-    let count = |number: Option<u64>| number.map(crate::units::to_f64);
-    let pairs = [
+    let is_same_context = log.largest(Figure::Context).is_none_or(|tokens| (tokens - to_f64(context)).abs() < 0.5);
+    let count = |number: Option<u64>| number.map(to_f64);
+    vec![
         (Figure::Weights, Some(of_kind(MemoryKind::Parameter))),
         (Figure::Cache, room.map(|room| room.bytes.as_f64())),
         (Figure::CacheTokens, count(room.and_then(|room| room.tokens()))),
@@ -46,15 +78,26 @@ pub fn beside(log: &Log, estimate: &Estimate, context: u64) -> Vec<Compared> {
         (Figure::Graphs, graphs.map(Bytes::as_f64)),
         (Figure::Working, Some(of_kind(MemoryKind::Temporary))),
         (Figure::Capacity, Some(estimate.capacity.as_f64())),
-    ];
-    let measured = |figure| {
-        let amounts = log.of(figure).map(|printed| (printed.amount.number(), printed.line));
-        let is_room = matches!(figure, Figure::Cache | Figure::CacheTokens | Figure::CacheBlocks | Figure::Concurrency);
-        amounts.reduce(|one, other| if (one.0 < other.0) == is_room { one } else { other })
-    };
-    let compared = |(figure, estimated): (Figure, Option<f64>)| {
-        let (estimated, (measured, line)) = (estimated?, measured(figure)?);
-        Some(Compared { figure, measured, estimated, line })
-    };
-    pairs.into_iter().filter_map(compared).collect()
+    ]
+}
+
+/// A training's figures. Where the order of allocations is not known, tensors are those of the ledger, and what PyTorch reserves is open.
+fn trained(job: &Job, run: &TrainingRun, estimate: &Estimate) -> Vec<(Figure, Option<f64>)> {
+    let of_kinds = |kinds: &[MemoryKind]| kinds.iter().map(|kind| estimate.ledger.of(*kind).as_f64()).sum::<f64>();
+    let device = device_memory(job).ok();
+    let shown = |amount: fn(&DeviceMemory) -> Bytes| device.as_ref().map(|device| amount(device).as_f64());
+    let tensors = estimate.total().saturating_sub(estimate.ledger.of(MemoryKind::Framework));
+    let step = step(job);
+    let per_second = step.as_ref().filter(|step| step.seconds.0 > 0.0).map(|step| 1.0 / step.seconds.0);
+    vec![
+        (Figure::Allocated, Some(shown(|device| device.allocated).unwrap_or_else(|| tensors.as_f64()))),
+        (Figure::Reserved, shown(|device| device.reserved)),
+        (Figure::InUse, shown(|device| device.in_use)),
+        (Figure::States, Some(of_kinds(&[MemoryKind::Parameter, MemoryKind::Gradient, MemoryKind::OptimizerState]))),
+        (Figure::Activations, Some(of_kinds(&[MemoryKind::Activation]))),
+        (Figure::Capacity, Some(estimate.capacity.as_f64())),
+        (Figure::StepSeconds, step.as_ref().map(|step| step.seconds.0)),
+        (Figure::TokensPerSecond, step.as_ref().map(|step| step.tokens_per_second / to_f64(job.layout().world_size().max(1)))),
+        (Figure::SequencesPerSecond, per_second.map(|steps| steps * to_f64(run.global_batch_size))),
+    ]
 }

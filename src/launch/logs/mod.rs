@@ -1,5 +1,4 @@
-//! Figures that servers print at their start: read as amounts with their lines, and compared with
-//! an estimate.
+//! Figures that servers print when they start, and trainings while they run, read as amounts with their lines and set beside an estimate.
 //!
 //! A program is one file with a table of its lines; nothing else names it.
 
@@ -7,16 +6,22 @@ mod beside;
 mod line;
 mod programs;
 
-pub use beside::{Compared, beside};
-pub use line::LineSpec;
+pub use beside::{Compared, beside, beyond};
+pub use line::{Adds, LineSpec, Unit};
+/// Programs whose lines are read, in the order of lists.
+pub use programs::SPECS as PROGRAMS;
 
 use crate::units::Bytes;
 
 /// The lines of one program.
 #[derive(Debug)]
 pub struct LogSpec {
-    /// The key of the engine that prints them.
-    pub engine: &'static str,
+    /// Its word in machine-readable answers; a server's is its engine's key.
+    pub program: &'static str,
+    /// Its name for people.
+    pub label: &'static str,
+    /// True if it trains, false if it serves.
+    pub trains: bool,
     /// Its place in lists, counted from 0; no two programs have the same.
     pub place: usize,
     /// Its lines that hold figures.
@@ -50,10 +55,57 @@ pub enum Figure {
     Capacity,
     /// Free memory at the end of that line's step.
     Free,
+    /// The most that tensors took: `torch.cuda.max_memory_allocated()`.
+    Allocated,
+    /// The most that PyTorch kept: `torch.cuda.max_memory_reserved()`.
+    Reserved,
+    /// Memory that the driver counts, as `nvidia-smi` shows it.
+    InUse,
+    /// Weights, gradients and optimizer states.
+    States,
+    /// Activations kept for backward.
+    Activations,
+    /// Seconds of a step.
+    StepSeconds,
+    /// Tokens per second of one GPU.
+    TokensPerSecond,
+    /// Sequences per second of all GPUs.
+    SequencesPerSecond,
 }
 
 impl Figure {
-    /// Returns its words in tables.
+    /// True if it is an amount of memory.
+    pub const fn is_memory(self) -> bool {
+        match self {
+            Self::Weights
+            | Self::Cache
+            | Self::Graphs
+            | Self::Working
+            | Self::OutsidePyTorch
+            | Self::Budget
+            | Self::Capacity
+            | Self::Free
+            | Self::Allocated
+            | Self::Reserved
+            | Self::InUse
+            | Self::States
+            | Self::Activations => true,
+            Self::CacheTokens
+            | Self::CacheBlocks
+            | Self::Concurrency
+            | Self::Context
+            | Self::StepSeconds
+            | Self::TokensPerSecond
+            | Self::SequencesPerSecond => false,
+        }
+    }
+
+    /// True if it is a pace, of which the middle one counts: first steps are slow.
+    pub const fn is_pace(self) -> bool {
+        matches!(self, Self::StepSeconds | Self::TokensPerSecond | Self::SequencesPerSecond)
+    }
+
+    /// Its words in tables.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Weights => "weights",
@@ -68,6 +120,14 @@ impl Figure {
             Self::Budget => "what the program may use",
             Self::Capacity => "memory of the GPU",
             Self::Free => "free memory",
+            Self::Allocated => "allocated at the peak",
+            Self::Reserved => "reserved by PyTorch",
+            Self::InUse => "in use",
+            Self::States => "weights, gradients, optimizer",
+            Self::Activations => "activations",
+            Self::StepSeconds => "seconds of a step",
+            Self::TokensPerSecond => "tokens per second of a GPU",
+            Self::SequencesPerSecond => "sequences per second",
         }
     }
 }
@@ -77,7 +137,7 @@ impl Figure {
 pub enum Amount {
     /// Memory.
     Bytes(Bytes),
-    /// Tokens, blocks, sequences.
+    /// Tokens, blocks, sequences, seconds.
     Count(f64),
 }
 
@@ -94,11 +154,15 @@ pub struct Printed {
     pub line: usize,
 }
 
-/// The figures of one start of a program.
+/// The figures that one run of a program printed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Log {
-    /// The key of the engine.
-    pub engine: &'static str,
+    /// The program's word.
+    pub program: &'static str,
+    /// The program's name for people.
+    pub label: &'static str,
+    /// True if it trains, false if it serves.
+    pub trains: bool,
     /// The figures, in the order of the lines.
     pub printed: Vec<Printed>,
 }
@@ -111,9 +175,8 @@ const LONGEST_LINE: usize = 4_000;
 ///
 /// ```
 /// use headroom::launch::logs::{Figure, read};
-/// let text = "INFO 11-06 10:51:48 [kv_cache_utils.py:1229] GPU KV cache size: 75,840 tokens";
-/// let log = read(text).expect("a log");
-/// assert_eq!((log.engine, log.printed[0].figure), ("vllm", Figure::CacheTokens));
+/// let log = read("INFO 11-06 10:51:48 [kv_cache_utils.py:1229] GPU KV cache size: 75,840 tokens").expect("a log");
+/// assert_eq!((log.program, log.printed[0].figure), ("vllm", Figure::CacheTokens));
 /// ```
 pub fn read(text: &str) -> Option<Log> {
     if text.len() > super::MAX_BYTES {
@@ -121,8 +184,8 @@ pub fn read(text: &str) -> Option<Log> {
     }
     let figures = |spec: &'static LogSpec| {
         let lines = text.lines().enumerate().filter(|(_, line)| line.len() <= LONGEST_LINE);
-        let printed: Vec<Printed> = lines.flat_map(|(at, line)| line::figures(spec.lines, line, at + 1)).collect();
-        Log { engine: spec.engine, printed }
+        let printed = line::joined(lines.flat_map(|(at, line)| line::figures(spec.lines, line, at + 1)));
+        Log { program: spec.program, label: spec.label, trains: spec.trains, printed }
     };
     programs::SPECS.into_iter().map(figures).max_by_key(|log| log.printed.len()).filter(|log| !log.printed.is_empty())
 }

@@ -4,6 +4,7 @@
 mod container;
 mod expand;
 mod invocation;
+mod manifest;
 mod python;
 mod shell;
 mod tree;
@@ -95,7 +96,12 @@ impl<'a> Text<'a> {
 
     fn script(&self) -> &(Vec<Invocation>, Vec<shell::Written>) {
         self.commands.get_or_init(|| {
-            let (commands, files) = shell::read(self.raw);
+            let (mut commands, files) = shell::read(self.raw);
+            if manifest::may_be(self.raw)
+                && let Some(Ok(keys)) = self.keys()
+            {
+                commands.extend(manifest::commands(keys));
+            }
             (commands.into_iter().map(Invocation::of).collect(), files)
         })
     }

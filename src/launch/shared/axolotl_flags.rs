@@ -30,9 +30,8 @@ pub const NOT_MODELLED: &[Flag] = &[
     Flag::not_modelled(&["tiled_mlp"], "A feed-forward layer in tiles is not modelled."),
     Flag::not_modelled(&["torch_compile"], "torch.compile is not modelled under the Trainer: eager is an upper bound."),
     Flag::not_modelled(&["deepcompile"], "torch.compile is not modelled under the Trainer: eager is an upper bound."),
-    Flag::not_modelled(&["fsdp", "fsdp_version", "fsdp_config"], "FSDP as accelerate starts it is not modelled for axolotl."),
-    Flag::not_modelled(&["fsdp_config.*", "fp32_norms"], "FSDP as accelerate starts it is not modelled for axolotl."),
-    Flag::not_modelled(&["fsdp_final_state_dict_type"], "FSDP as accelerate starts it is not modelled for axolotl."),
+    Flag::not_modelled(&["fp32_norms"], "Norms in fp32 beside other weights are not modelled under FSDP."),
+    Flag::no_effect(&["fsdp_final_state_dict_type"]),
     Flag::not_modelled(&["expert_parallel_size"], "Experts shared out among GPUs are not modelled for the Trainer."),
     Flag::not_modelled_unless(
         &["embeddings_skip_upcast"],

@@ -1,7 +1,6 @@
 //! Writes a scenario as axolotl's YAML, and lists the Trainer's optimizers by their names there.
 
-use super::layers;
-use super::{is_on, whole, word};
+use super::{fsdp, is_on, layers, whole, word, zero};
 use crate::launch::Writing;
 use crate::scenario::{FieldId, Value};
 
@@ -39,8 +38,28 @@ pub fn write(writing: &mut Writing<'_>) -> String {
     let kernel = if word(scenario, FieldId::Attention) == "flash" { "flash_attention_2" } else { "eager" };
     writing.say("attn_implementation", Some(kernel.to_owned()), &[FieldId::Attention]);
     let (precision, autocast) = (word(scenario, FieldId::Precision), is_on(scenario, FieldId::Autocast));
-    if let ("bf16-pure", true) | ("fp32", false) = (precision, autocast) {
-        writing.say("bf16", Some(autocast.to_string()), &[FieldId::Precision, FieldId::Autocast]);
+    let sharding = word(scenario, FieldId::Sharding);
+    match (sharding, precision, autocast) {
+        ("1" | "2" | "3", "bf16", false) | ("fsdp" | "fsdp1", "fsdp-mixed", false) | (_, "bf16-pure", true) => {
+            writing.say("bf16", Some("true".to_owned()), &[FieldId::Precision, FieldId::Autocast]);
+        }
+        (_, "fp32", false) => writing.say("bf16", Some("false".to_owned()), &[FieldId::Precision, FieldId::Autocast]),
+        _ => {}
+    }
+    match sharding {
+        "1" | "2" | "3" => {
+            if let Some(config) = zero::config_of(scenario) {
+                writing.say("deepspeed", Some(config.to_string()), &zero::says(scenario));
+            }
+        }
+        _ => {
+            if let Some(config) = fsdp::config_of(scenario) {
+                writing.say("fsdp_config", Some(config.replace("cpu_offload", "offload_params")), &fsdp::SAYS);
+                if !is_on(scenario, FieldId::ReshardAfterForward) {
+                    writing.lacks("axolotl hands reshard_after_forward on only where it is true.");
+                }
+            }
+        }
     }
     kernels(writing);
     adapter_keys(writing);

@@ -12,6 +12,7 @@ pub mod megatron;
 pub mod megatron_flags;
 pub mod megatron_model;
 pub mod megatron_quiet;
+pub mod megatron_recipes;
 pub mod megatron_swift_flags;
 pub mod objective;
 pub mod python;

@@ -4,7 +4,7 @@
 use super::super::report::Way;
 use super::super::{Format, Given, LaunchError, Reading, Stated};
 use super::{fsdp, says_something, stated_on, stated_whole, whole, word, zero};
-use crate::scenario::{FieldId, Value};
+use crate::scenario::{FieldId, Scenario, Value};
 
 /// The format in which weights are loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,9 @@ pub struct Habits {
     pub evaluation_batch: u64,
     /// True if evaluations write logits under Liger, too.
     pub evaluation_logits: bool,
+    /// True if DDP looks for parameters without a gradient where nothing is said, by whether all weights learn and whether blocks are
+    /// recomputed.
+    pub finds_unused: fn(full: bool, recomputes: bool) -> bool,
 }
 
 /// The Trainer's own defaults, from transformers 5.24.0.
@@ -64,6 +67,8 @@ pub const TRAINER: Habits = Habits {
     evaluates: |_| false,
     evaluation_batch: 8,
     evaluation_logits: false,
+    // `_build_accelerator_args` of trainer.py: not beside checkpointing, but always for a model that peft wraps.
+    finds_unused: |full, recomputes| !full || !recomputes,
 };
 
 /// The input's word for the number formats, and whether autocast is on. Under DeepSpeed the
@@ -107,11 +112,25 @@ pub fn settle(reading: &mut Reading<'_>, habits: &Habits, gpus: Option<u64>) -> 
     }
     batch(reading, habits)?;
     formats(reading, habits, under_zero, hint);
+    if reading.stated(&[UNUSED]).is_none() && finds_unused(&reading.scenario, habits) {
+        let how = "The Trainer's way where blocks are not recomputed, or where peft wraps the model.";
+        reading.follows(UNUSED, FieldId::FindUnusedParameters, Value::Flag(true), how);
+    }
     evaluation(reading, habits)
 }
 
-/// Freezes a vision tower unless `flag` is stated, by the tool's default. A model without a tower
-/// has nothing to freeze.
+/// The flag that says whether DDP looks for parameters without a gradient.
+pub const UNUSED: &str = "ddp_find_unused_parameters";
+
+/// True if DDP shares the model out, and looks for such parameters where nothing is said.
+pub fn finds_unused(scenario: &Scenario, habits: &Habits) -> bool {
+    let under_zero = matches!(word(scenario, FieldId::Precision), "bf16" | "fp16");
+    let is_ddp = word(scenario, FieldId::Sharding) == "none" && whole(scenario, FieldId::Gpus) > 1 && !under_zero;
+    let full = word(scenario, FieldId::Mode) == "train" || word(scenario, FieldId::Method) == "full";
+    is_ddp && (habits.finds_unused)(full, word(scenario, FieldId::Recompute) != "none")
+}
+
+/// A vision tower that does not learn unless that flag says so; a model without one has none to freeze.
 pub fn frozen_tower(reading: &mut Reading<'_>, flag: &str) {
     let counts = reading.scenario.counting_fields().any(|field| field.id == FieldId::FrozenTower);
     if counts && reading.stated(&[flag]).is_none() {

@@ -40,16 +40,14 @@ pub fn begin(reading: &mut Reading<'_>, engine: &'static str, tensor: &str, pipe
     reading.scenario.set(FieldId::Gpus, Value::Integer(1));
     reading.default(tensor, FieldId::TensorParallel, Value::Integer(1));
     reading.default(pipeline, FieldId::PipelineParallel, Value::Integer(1));
-    // A server starts if one request of the full length fits; requests without room wait.
     reading.scenario.set(FieldId::ConcurrentSequences, Value::Integer(1));
 }
 
-/// Counts one request where no number is stated, because requests without room wait.
-pub fn one_request(reading: &mut Reading<'_>, flag: &str, names: &[&str]) {
-    if reading.stated(names).is_none_or(Given::is_unknown) {
-        let why = "It starts where one of the whole length fits, and lets those wait that find no room.";
-        reading.follows(flag, FieldId::ConcurrentSequences, Value::Integer(1), why);
-    }
+/// The most requests at a time where the text states none. A server starts where one of the whole length fits, and lets those wait that
+/// find no room.
+pub fn most_requests(reading: &mut Reading<'_>, flag: &str, requests: u64) {
+    reading.scenario.set(FieldId::OthersWait, Value::Flag(true));
+    reading.default(flag, FieldId::ConcurrentSequences, Value::Integer(requests));
 }
 
 /// Sets the number of GPUs: tensor × pipeline ranks × replicas.

@@ -2,7 +2,7 @@
 //! words for formats of weights, which other servers share.
 
 use super::serving::set_weights;
-use crate::launch::{Flag, Given, Reading};
+use crate::launch::{Flag, Given, Reading, Way};
 use crate::scenario::{FieldId, Value};
 
 /// Number formats of the cache (`CacheDType` of `vllm/config/cache.py`), with the input's words;
@@ -31,6 +31,9 @@ pub const INPUTS: &[Flag] = &[
     Flag::sets(&["block-size"], FieldId::BlockSize),
     Flag::words(&["kv-cache-dtype"], FieldId::KvCacheDType, CACHE),
     Flag::switch(&["enable-expert-parallel", "ep"], FieldId::WholeExperts),
+    Flag::together(&["enable-lora"]).alone(),
+    Flag::sets(&["max-loras"], FieldId::AdapterSlots),
+    Flag::sets(&["max-lora-rank"], FieldId::SlotRank),
     Flag::by(&["enforce-eager"], eager).alone(),
     Flag::together(&["quantization", "q"]),
     Flag::together(&["dtype"]),
@@ -75,8 +78,22 @@ fn eager(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     Ok(())
 }
 
-/// `{"max_pixels": …, "min_pixels": …}`, as the processors of the Qwen-VL family take them; other
-/// keys are not modelled.
+/// Slots for adapters: one unless told otherwise (`LoRAConfig`), and none without `--enable-lora`.
+pub fn adapters(reading: &mut Reading<'_>) {
+    match reading.stated(&["enable-lora"]).cloned() {
+        Some(given) if given.is_on() != Some(true) => {
+            reading.tell(&given, Way::NoEffect, String::new());
+            reading.scenario.set(FieldId::AdapterSlots, Value::Integer(0));
+        }
+        Some(given) if reading.stated(&["max-loras"]).is_some() => {
+            reading.tell(&given, Way::Read, "Adapters have slots.".to_owned());
+        }
+        Some(given) => reading.derive(&given, FieldId::AdapterSlots, Value::Integer(1), "One slot unless told otherwise."),
+        None => reading.scenario.set(FieldId::AdapterSlots, Value::Integer(0)),
+    }
+}
+
+/// `{"max_pixels": …, "min_pixels": …}`, as the processors of the Qwen-VL family take them; other keys are not modelled.
 fn pixels(reading: &mut Reading<'_>, given: &Given) -> Result<(), String> {
     let object = match &given.value {
         serde_json::Value::Object(object) => object.clone(),

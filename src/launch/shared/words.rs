@@ -2,7 +2,7 @@
 
 use super::super::Writing;
 use super::adapters::method_of;
-use super::run::{Habits, Mixed, Shares, Weights, precision};
+use super::run::{Habits, Mixed, Shares, UNUSED, Weights, finds_unused, precision};
 use super::{fsdp, is_on, trainer, whole, word, zero};
 use crate::scenario::{FieldId, Value};
 
@@ -23,6 +23,9 @@ pub fn say(writing: &mut Writing<'_>, habits: &Habits, has_fsdp: bool) {
         _ => {}
     }
     sharding(writing, has_fsdp);
+    if finds_unused(scenario, habits) && !is_on(scenario, FieldId::FindUnusedParameters) {
+        writing.say(UNUSED, Some("false".to_owned()), &[FieldId::FindUnusedParameters]);
+    }
     if let Value::Integer(batch) = scenario.get(FieldId::EvaluationBatch)
         && is_on(scenario, FieldId::EvaluationLogits) == habits.evaluation_logits
     {

@@ -32,7 +32,48 @@ const BROUGHT_ALONG: &[(&str, &str)] = &[
     ("ds_z3_offload_config.json", STAGE_3_OFFLOADED),
 ];
 
-/// Stage 3 as both tools ship it.
+/// Those of axolotl 0.19.0 (`deepspeed_configs/*.json`).
+const OF_AXOLOTL: &[(&str, &str)] = &[
+    ("zero1.json", "{\"zero_optimization\": {\"stage\": 1, \"overlap_comm\": true}}"),
+    (
+        "zero1_torch_compile.json",
+        "{\"zero_optimization\": {\"stage\": 1, \"overlap_comm\": true}, \"compile\": {\"backend\": \"inductor\"}}",
+    ),
+    (
+        "zero2.json",
+        "{\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}, \"contiguous_gradients\": true, \
+         \"overlap_comm\": true}}",
+    ),
+    (
+        "zero2_torch_compile.json",
+        "{\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}, \"contiguous_gradients\": true, \
+         \"overlap_comm\": true}, \"compile\": {\"backend\": \"inductor\"}}",
+    ),
+    ("zero3.json", AXOLOTLS_STAGE_3),
+    ("zero3_bf16.json", AXOLOTLS_STAGE_3),
+    (
+        "zero3_bf16_cpuoffload_all.json",
+        "{\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\"}, \"offload_param\": {\"device\": \"cpu\"}, \
+         \"overlap_comm\": true, \"contiguous_gradients\": true, \"sub_group_size\": 0, \"reduce_bucket_size\": \"auto\", \
+         \"stage3_prefetch_bucket_size\": \"auto\", \"stage3_param_persistence_threshold\": \"auto\", \"max_live_parameters\": 0, \
+         \"max_reuse_distance\": 0}}",
+    ),
+    (
+        "zero3_bf16_cpuoffload_params.json",
+        "{\"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\"}, \"overlap_comm\": true, \
+         \"contiguous_gradients\": true, \"sub_group_size\": 0, \"reduce_bucket_size\": \"auto\", \
+         \"stage3_prefetch_bucket_size\": \"auto\", \"stage3_param_persistence_threshold\": \"auto\", \"max_live_parameters\": 0, \
+         \"max_reuse_distance\": 0}}",
+    ),
+];
+
+/// Stage 3 of axolotl.
+const AXOLOTLS_STAGE_3: &str = "{\"zero_optimization\": {\"stage\": 3, \"overlap_comm\": true, \"contiguous_gradients\": true, \
+                                \"sub_group_size\": 0, \"reduce_bucket_size\": \"auto\", \"stage3_prefetch_bucket_size\": \"auto\", \
+                                \"stage3_param_persistence_threshold\": \"auto\", \"max_live_parameters\": 0, \
+                                \"max_reuse_distance\": 0}}";
+
+/// Stage 3 of both tools.
 const STAGE_3: &str = "{\"zero_optimization\": {\"stage\": 3, \"overlap_comm\": false, \"contiguous_gradients\": true, \
                        \"sub_group_size\": 1e9, \"reduce_bucket_size\": \"auto\", \"stage3_prefetch_bucket_size\": \"auto\", \
                        \"stage3_param_persistence_threshold\": \"auto\", \"stage3_max_live_parameters\": 1e9, \
@@ -50,6 +91,33 @@ const STAGE_3_OFFLOADED: &str = "{\"zero_optimization\": {\"stage\": 3, \"overla
 /// # Errors
 /// [`LaunchError`] where a file or a value is broken.
 pub fn of_run(reading: &mut Reading<'_>) -> Result<bool, LaunchError> {
+    read(reading, |name| BROUGHT_ALONG.iter().find(|(own, _)| *own == base_name(name)).map(|(_, text)| *text))
+}
+
+/// As [`of_run`], with the files that axolotl brings along, and keys that stand in its own file.
+///
+/// # Errors
+/// As there.
+pub fn of_axolotl(reading: &mut Reading<'_>) -> Result<bool, LaunchError> {
+    let inner = reading.beginning_with("deepspeed.");
+    if inner.is_empty() {
+        let is_own = |name: &str| name.contains("deepspeed_configs");
+        let brought = |name: &str| OF_AXOLOTL.iter().find(|(own, _)| *own == base_name(name)).map(|(_, text)| *text);
+        return read(reading, |name| brought(name).filter(|_| is_own(name)));
+    }
+    let keys = inner.into_iter().map(|given| Given { key: given.key.trim_start_matches("deepspeed.").to_owned(), ..given });
+    if let Some(format) = Format::named("deepspeed") {
+        reading.joined(format, Stated::of(keys.collect()))?;
+    }
+    Ok(true)
+}
+
+/// A file's name without its folder.
+fn base_name(name: &str) -> &str {
+    name.rsplit(['/', '\\']).next().unwrap_or(name)
+}
+
+fn read(reading: &mut Reading<'_>, brought_along: impl Fn(&str) -> Option<&'static str>) -> Result<bool, LaunchError> {
     let Some(given) = reading.stated(&["deepspeed"]).filter(|given| says_something(given)).cloned() else {
         return Ok(false);
     };
@@ -57,10 +125,9 @@ pub fn of_run(reading: &mut Reading<'_>) -> Result<bool, LaunchError> {
         return Ok(true);
     }
     let name = given.text();
-    let base = name.rsplit(['/', '\\']).next().unwrap_or(&name);
-    let brought = BROUGHT_ALONG.iter().find(|(own, _)| *own == base && reading.beside_named(&name).is_none());
+    let brought = brought_along(&name).filter(|_| reading.beside_named(&name).is_none());
     let text = match brought {
-        Some((_, text)) => Some((*text).to_owned()),
+        Some(text) => Some(text.to_owned()),
         None => name.trim_start().starts_with('{').then(|| name.clone()),
     };
     let keys = match text {

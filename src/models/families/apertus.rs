@@ -13,6 +13,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 29, word: "apertus", label: "Apertus" },
         query_key_norm: QueryKeyNorm::AfterTransposing,
         shape: Some(ShapeRule { mlp: MlpKind::Plain, mlp_bias: Some(false), ..ShapeRule::PLAIN }),
+        slots_at_both_ends: true,
         ..Modules::PLAIN
     },
     sizes: Sizes::of([4096, 14_336], 32, 32, 131_072, 65_536),

@@ -19,6 +19,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         }),
         measured: Modules::PLAIN.measured,
         peft_finds_experts: true,
+        slots_at_both_ends: false,
         ..*super::qwen3::FAMILY.modules
     },
     sizes: Sizes::of([4608, 10_944], 62, 32, 152_064, 2048).kv(32),

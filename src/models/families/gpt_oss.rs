@@ -33,6 +33,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         tensor_plan: None,
         shape: Some(ShapeRule { experts: ExpertsRule::Always, sinks: true, ..ShapeRule::PLAIN }),
         measured: Measured { fused_kernels: true, ..Modules::PLAIN.measured },
+        slots_of_joint_experts: true,
         ..Modules::PLAIN
     },
     sizes: Sizes::of([2880, 2880], 36, 64, 201_088, 131_072).kv(8).head(64),

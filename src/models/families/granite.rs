@@ -14,6 +14,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         embedding_scale: EmbeddingScale::Number,
         scales_residuals: true,
         scales_logits: true,
+        slots_at_both_ends: true,
         ..Modules::PLAIN
     },
     ..super::llama::FAMILY

@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "hyperclovax",
         choice: FamilyChoice { rank: 37, word: "hyperclovax", label: "HyperCLOVA X" },
         shape: Some(ShapeRule { norms_per_block: [2, 4], ..ShapeRule::PLAIN }),
+        slots_at_both_ends: false,
         ..*super::granite::FAMILY.modules
     },
     norms: Norms::FourUnless("use_post_norm"),

@@ -13,6 +13,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 0, word: "llama", label: "Llama" },
         gguf: GgufRules { eighty_layers_are_70b: true, ..Modules::PLAIN.gguf },
         measured: Measured { written_out: true, fused_kernels: true, tensor_parallel: true },
+        slots_at_both_ends: true,
         ..Modules::PLAIN
     },
     sizes: Sizes::of([4096, 11_008], 32, 32, 32_000, 2048),

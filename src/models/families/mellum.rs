@@ -13,6 +13,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         mask_for_each_kind: true,
         tables_for_each_kind: true,
         measured: Modules::PLAIN.measured,
+        slots_at_both_ends: false,
         ..*super::qwen3_moe::FAMILY.modules
     },
     sizes: Sizes::of([2304, 7168], 28, 32, 98_304, 131_072).kv(4).head(128),

@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 1, word: "mistral", label: "Mistral" },
         mask_for_each_kind: false,
         measured: Measured { written_out: true, fused_kernels: true, tensor_parallel: true },
+        slots_at_both_ends: true,
         ..Modules::PLAIN
     },
     sizes: Sizes::of([4096, 14_336], 32, 32, 32_000, 131_072).kv(8),

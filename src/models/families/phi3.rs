@@ -23,6 +23,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             may_norm_queries_and_keys: false,
             ..ShapeRule::PLAIN
         }),
+        slots_at_both_ends: true,
         ..Modules::PLAIN
     },
     sizes: Sizes::of([3072, 8192], 32, 32, 32_064, 4096),

@@ -11,6 +11,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         model_type: "qwen3",
         choice: FamilyChoice { rank: 3, word: "qwen3", label: "Qwen3" },
         measured: Measured { fused_kernels: true, ..Modules::PLAIN.measured },
+        slots_at_both_ends: true,
         ..Modules::PLAIN
     },
     sizes: Sizes::of([4096, 22_016], 32, 32, 151_936, 32_768).kv(32).head(128),

@@ -24,6 +24,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
             ..ShapeRule::PLAIN
         }),
         peft_finds_experts: true,
+        slots_at_both_ends: false,
         ..*super::qwen3::FAMILY.modules
     },
     sizes: Sizes::of([2048, 5632], 48, 16, 151_936, 32_768).kv(2).head(256),

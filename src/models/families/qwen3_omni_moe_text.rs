@@ -12,6 +12,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 2106, word: "qwen3omnimoe", label: "Qwen3-Omni MoE" },
         rotary_tables: RotaryTables::OfGrids,
         measured: Modules::PLAIN.measured,
+        slots_at_both_ends: false,
         ..*super::qwen3_moe::FAMILY.modules
     },
     sizes: Sizes::of([2048, 18_944], 28, 28, 3584, 32_768).kv(4),

@@ -15,6 +15,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         measured: Modules::PLAIN.measured,
         mask_for_each_kind: false,
         shape: Some(ShapeRule { experts: ExpertsRule::Always, ..ShapeRule::PLAIN }),
+        slots_at_both_ends: false,
         ..*super::qwen3::FAMILY.modules
     },
     sizes: Sizes::of([2048, 5632], 24, 16, 151_936, 128_000).kv(16),

@@ -13,6 +13,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         choice: FamilyChoice { rank: 132, word: "qwen3vl", label: "Qwen3-VL" },
         measured: Modules::PLAIN.measured,
         rotary_tables: RotaryTables::OfGrids,
+        slots_at_both_ends: false,
         ..*super::qwen3::FAMILY.modules
     },
     ..super::qwen3::FAMILY

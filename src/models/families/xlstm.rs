@@ -1,4 +1,4 @@
-//! `xlstm` (transformers 5.23, `models/xlstm`): a matrix of every head in place of attention. It is served here, not trained.
+//! `xlstm` (transformers 5.23, `models/xlstm`): a matrix of every head in place of attention.
 
 use crate::models::prelude::*;
 
@@ -7,6 +7,17 @@ pub const FAMILY: FamilySpec = FamilySpec {
     names: &["xlstm"],
     class: "xLSTM",
     labels: &[("xlstm", "xLSTM")],
+    modules: &Modules {
+        model_type: "xlstm",
+        choice: FamilyChoice { rank: 656, word: "xlstm", label: "xLSTM" },
+        position_ids: PositionIds::Nowhere,
+        casts_logits: true,
+        tensor_plan: None,
+        takes_prefix: false,
+        splits_tokens: false,
+        shape: Some(ShapeRule { states: &[MixerKind::Mlstm], may_norm_queries_and_keys: false, ..ShapeRule::PLAIN }),
+        ..Modules::PLAIN
+    },
     sizes: Sizes::of([4096, 0], 32, 1, 50_304, 4096),
     inner: InnerWidth::Factor(2.667),
     positions: Positions::Are(PositionEmbedding::None),
@@ -17,7 +28,7 @@ pub const FAMILY: FamilySpec = FamilySpec {
         Only::else_refused("add_out_norm", &["true"], "no norm before the output head"),
         Only::else_refused("tie_word_embeddings", &["false"], "a tied output head that its modules do not tie"),
     ],
-    // Tokens that training and prefill compute at once.
-    not_looked_at: &["chunk_size", "max_inference_chunksize"],
+    // Tokens that prefill computes at once.
+    not_looked_at: &["max_inference_chunksize"],
     ..FamilySpec::PLAIN
 };

@@ -4,10 +4,11 @@ use super::attention_core::Core;
 use super::gate::Behind;
 use super::index_blocks::IndexBlocks;
 use super::norm::Norm;
-use super::rotary::Rotary;
+use super::rotary::{OwnTables, Rotary};
 use super::rotation::{Rotated, Rotation};
 use super::shared::{Narrow, narrowed};
 use super::sinks::Sinks;
+use super::value_mask::ValueMask;
 use super::{Build, Cached, Linear, Part, Shapes, Tables};
 use crate::config::{Indexer, Keys, PositionEmbedding, QueryKeyNorm, RotationStyle};
 use crate::ops::builder::Lowering;
@@ -66,6 +67,7 @@ pub(super) struct Attention {
     rotary: Option<Rotary>,
     /// Rotation that is not of the whole head in the format of hidden states.
     rotation: Option<Rotation>,
+    own_tables: Option<OwnTables>,
     core: Core,
     /// The gate, difference or norm between the core and the output projection.
     behind: Behind,
@@ -77,6 +79,8 @@ pub(super) struct Attention {
     scales_keys: bool,
     /// Attention sees the blocks of keys that an indexer chooses.
     index: Option<IndexBlocks>,
+    /// It has a mask that values make.
+    value_mask: Option<ValueMask>,
     /// Queries come with a gate on the output: `[b, s, a, 2d]` of both, and the gate as `[b, s, a · d]`.
     joint_gate: Option<[Form; 2]>,
     /// Heads that share keys and values are given copies.
@@ -142,8 +146,7 @@ impl Attention {
         let in_rows = |heads: Dim| tape.form([with.b(), with.s(), heads, d]);
         let rows = (in_rows(heads), in_rows(kv));
         let (core, shapes) = (Core::new(build).with_sinks(sinks), build.shapes);
-        let scales_values = model.family.modules().scales_values;
-        let scales_keys = model.family.modules().scales_branches;
+        let (scales_values, scales_keys) = (model.family.modules().scales_values, model.family.modules().scales_branches);
         let repeats = build.kernels().repeats_keys && kv.1 < heads.1;
         Self {
             query,
@@ -154,12 +157,14 @@ impl Attention {
             norms,
             rotary,
             rotation,
+            own_tables: OwnTables::new(build),
             core,
             behind,
             additions: None,
             scales_values,
             scales_keys,
             index,
+            value_mask: ValueMask::new(build),
             joint_gate: model.gates_attention().then(|| joint_gate(build)),
             repeats,
             shapes,
@@ -247,11 +252,14 @@ impl Attention {
         [with_queries, beside]: [Option<Var<'t>>; 2],
         tables: &Tables<'t>,
     ) -> (Var<'t>, Option<Var<'t>>) {
+        let own = self.own_tables.map(|own| own.beside(tables, x.tape(), v.dtype()));
+        let tables = own.as_ref().unwrap_or(tables);
         let (q, k, _parts) = self.rotated((q, k), tables);
         let (q, k) = self.normed_last(q, k);
         let (k, v) = self.of_every_head(tables.seen((k, v)));
         let chosen = self.index.as_ref().map(|index| index.run(x, tables));
         let own = chosen.as_ref().map(|(mask, _blocks)| Tables { mask: mask.clone(), ..tables.clone() });
+        let own = own.or_else(|| self.value_mask.map(|mask| mask.beside(x.tape(), &v, tables)));
         let (mut output, weights) = self.behind.attended(&self.core, (&q, &k, &v), own.as_ref().unwrap_or(tables));
         if let Some(gate) = &with_queries {
             output = output.mul(gate.clone().apply(SIGMOID)).named("gated attention output");

@@ -86,7 +86,8 @@ impl Core {
             ),
             adds_anew: build.model().family.modules().encoder.embedding == EmbeddedParts::WithBiases,
             holds_scores: build.model().family.modules().encoder.writes_attention
-                && build.model().family.modules().encoder.embedding != EmbeddedParts::WithBiases,
+                && build.model().family.modules().encoder.embedding != EmbeddedParts::WithBiases
+                && !build.model().family.modules().masks_by_values,
             repeat: match kv.1 {
                 same if same == heads.1 => Repeat::None,
                 1 => Repeat::View,

@@ -11,7 +11,7 @@ use super::rare::rare;
 use super::{Block, Build, Cached, FP32, Tables};
 use crate::config::{BlockLayout, Feed, Keys, LayerKind, ModelConfig};
 use crate::ops::builder::Lowering;
-use crate::ops::tape::{SCALE, Tape, Var};
+use crate::ops::tape::{Param, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
@@ -66,6 +66,8 @@ pub(super) struct Decoder {
     returns_probabilities: bool,
     /// Each half is added to the norm that it reads, both scaled.
     adds_to_norms: bool,
+    /// Numbers for each channel of the residual stream, before each half is added.
+    stream_scales: Option<[Param; 2]>,
 }
 
 /// The norms by their places: before attention, before the feed-forward layer, behind attention, behind the feed-forward layer. Each has a
@@ -144,6 +146,10 @@ impl Decoder {
         let wide = modules.residual_in_fp32.then_some(build.format);
         let scales_branches = modules.scales_branches;
         let adds_to_norms = modules.adds_to_norms;
+        let stream_scales = modules.scales_stream.then(|| {
+            ["scale of the stream before attention", "scale of the stream before the feed-forward layer"]
+                .map(|name| build.vector(name, build.with.h()))
+        });
         Self {
             state,
             attention,
@@ -156,6 +162,7 @@ impl Decoder {
             wide,
             returns_probabilities,
             adds_to_norms,
+            stream_scales,
         }
     }
 
@@ -197,11 +204,14 @@ impl Decoder {
         let residual = if self.adds_to_norms { hidden.clone() } else { residual };
         let (hidden, weights, handed_on) = self.attend(tape, &{ hidden }, tables, held);
         let hidden = self.normed(tape, 2, &{ hidden });
-        (self.sum(residual, hidden).named("attention residual"), weights, handed_on)
+        (self.sum(0, residual, hidden).named("attention residual"), weights, handed_on)
     }
 
-    /// The sum of a half's output and of the residual that it is added to.
-    fn sum<'t>(&self, residual: Var<'t>, x: Var<'t>) -> Var<'t> {
+    /// The sum of a half and what it is added to.
+    fn sum<'t>(&self, half: usize, residual: Var<'t>, x: Var<'t>) -> Var<'t> {
+        if let Some(scale) = self.stream_scales.and_then(|scales| scales.get(half).copied()) {
+            return x.tape().read(scale).mul(residual.clone()).add(x.clone());
+        }
         if !self.adds_to_norms {
             return residual.add(x);
         }
@@ -266,11 +276,11 @@ impl Block for Decoder {
         let (hidden, beside) = feed.run(tape, &{ hidden });
         let hidden = self.normed(tape, 3, &{ hidden });
         if self.returns_probabilities {
-            return (self.sum(residual, hidden).named("block output"), weights);
+            return (self.sum(1, residual, hidden).named("block output"), weights);
         }
         // A second result of the feed-forward layer takes the name of the attention probabilities,
         // which are freed by this.
         let _beside = beside.or(weights);
-        (self.sum(residual, hidden).named("block output"), handed_on)
+        (self.sum(1, residual, hidden).named("block output"), handed_on)
     }
 }

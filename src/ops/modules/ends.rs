@@ -37,7 +37,8 @@ use super::tables::Tables;
 use super::tower::{AroundBlocks, Fed, Sees};
 use super::{Build, FP32, Linear, Shapes};
 use crate::config::{
-    AttentionKernel, EmbeddingScale, Keys, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds, Recompute, Tower,
+    AttentionKernel, BlockLayout, EmbeddingScale, Keys, LinearBiases, ModelConfig, Modules, PositionEmbedding, PositionIds,
+    Recompute, Tower,
 };
 use crate::ops::tape::{Kept, Param, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
@@ -182,7 +183,9 @@ fn early_norms(build: &Build<'_>, (first, last): (bool, bool), embedded: Dim) ->
     };
     let early = last && model.family.modules().registers_norms_first && model.final_norm;
     let last = norm("Final norm", early, build.with.h());
-    [last, (first && model.embedding_norm).then(|| Norm::of_embedded(build, embedded))]
+    // Trained, the first block of some has it.
+    let in_block = build.with.training && model.family.modules().block == BlockLayout::TimeMixed;
+    [last, (first && model.embedding_norm && !in_block).then(|| Norm::of_embedded(build, embedded))]
 }
 
 /// How many buffers of rotary factors there are, where these are no tables of a step: one for each block, or one for all.
@@ -199,6 +202,7 @@ fn scale(build: &Build<'_>) -> Option<DType> {
     match build.model().family.modules().embedding_scale {
         EmbeddingScale::None | EmbeddingScale::Number => None,
         EmbeddingScale::Buffer => Some(build.with.made_in),
+        EmbeddingScale::NarrowBuffer => Some(DType::Bf16),
         EmbeddingScale::WholeBuffer => Some(DType::Int64),
     }
 }
@@ -257,7 +261,7 @@ impl Ends {
             loss_behind: build.kernels().loss_behind_model,
             compiled: with.compiled && with.loss.is_compiled(),
             alibi: model.position_embedding == PositionEmbedding::Alibi,
-            eager: with.attention == AttentionKernel::Standard,
+            eager: with.attention == AttentionKernel::Standard || modules.masks_by_values,
             kinds_of_masks,
             slides,
             two_tables,

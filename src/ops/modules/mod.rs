@@ -36,7 +36,9 @@ mod shared;
 mod sinks;
 mod state;
 mod tables;
+mod time_mixed;
 mod tower;
+mod value_mask;
 mod wrapped;
 
 use std::borrow::Cow;

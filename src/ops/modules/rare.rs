@@ -7,7 +7,7 @@
 use super::ends::{OTHER_ENDS, OtherEnds};
 use super::mixers::{Mixing, StateLayer};
 use super::tower::{self, Sees};
-use super::{Block, Build, altup, bloom, compressed, decoder, dense, falcon, gpt2, in_pairs, neox, shared};
+use super::{Block, Build, altup, bloom, compressed, decoder, dense, falcon, gpt2, in_pairs, neox, shared, time_mixed};
 use crate::config::{BlockLayout, Mixer, ModelConfig};
 use crate::stacks::ModuleKernels;
 
@@ -54,6 +54,7 @@ pub(super) fn has_other_blocks(model: &ModelConfig, kernels: ModuleKernels) -> b
         | BlockLayout::JointByHead
         | BlockLayout::JointByGroup
         | BlockLayout::CompressedInStreams
+        | BlockLayout::TimeMixed
         | BlockLayout::OwnOrder => false,
     };
     !plain || model.altup().is_some() || kernels.is_own_model
@@ -79,6 +80,10 @@ fn block(build: &Build<'_>, layer: u64) -> Box<dyn Block> {
         BlockLayout::JointByGroup => Box::new(falcon::Falcon::new(build)),
         BlockLayout::OwnOrder => Box::new(dense::Dense::new(build, layer)),
         BlockLayout::CompressedInStreams => match compressed::InStreams::new(build, layer) {
+            Some(block) => Box::new(block),
+            None => Box::new(decoder::Decoder::new(build, layer)),
+        },
+        BlockLayout::TimeMixed => match time_mixed::TimeMixed::new(build, layer) {
             Some(block) => Box::new(block),
             None => Box::new(decoder::Decoder::new(build, layer)),
         },

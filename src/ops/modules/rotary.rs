@@ -2,10 +2,11 @@
 
 use super::{Build, FP32, Tables, half};
 use crate::config::RotaryTables;
-use crate::ops::tape::{Form, SCALE, Var};
+use crate::ops::tape::{Form, SCALE, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::stacks::RotationKernel;
+use crate::units::DType;
 
 /// Rotary positions: `x · cos + rotate_half(x) · sin`.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +56,45 @@ impl Rotary {
             return (queries.clone().cast_as(q.dtype(), "queries"), keys.clone().cast_as(k.dtype(), "keys"));
         }
         (queries, keys)
+    }
+}
+
+/// Rotary tables that a layer of attention makes for itself, of frequencies that it registers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OwnTables {
+    /// `[s]`, `[s, d / 2]` and `[s, d]` of the rotated part.
+    numbers: Form,
+    half: Form,
+    whole: Form,
+}
+
+impl OwnTables {
+    /// Registers frequencies, where the model's layers have their own.
+    pub fn new(build: &Build<'_>) -> Option<Self> {
+        let (model, tape) = (build.model(), build.tape);
+        if !model.family.modules().rotates_in_attention {
+            return None;
+        }
+        let (s, width) = (build.with.s(), model.rotary_dim.unwrap_or(model.head_dim));
+        for name in ["rotary frequencies", "first rotary frequencies"] {
+            tape.buffer(name, tape.form([half(width)]), FP32);
+        }
+        let whole = tape.form([s, Dim("rotated width", width)]);
+        Some(Self { numbers: tape.form([s]), half: tape.form([s, half(width)]), whole })
+    }
+
+    /// The tables in that format, beside what else blocks are given.
+    pub fn beside<'t>(self, tables: &Tables<'t>, tape: &'t Tape, dtype: DType) -> Tables<'t> {
+        tape.at("Rotary positions", sources::PYTORCH_AUTOGRAD);
+        let numbers = tape.constant("positions in fp32", self.numbers, FP32);
+        let angles = tape.constant("angles", self.half, FP32);
+        drop(numbers);
+        let doubled = tape.constant("angles", self.whole, FP32);
+        let cos = tape.constant("cosines", self.whole, FP32).apply(SCALE);
+        let sin = tape.constant("sines", self.whole, FP32).apply(SCALE);
+        let rotary = (cos.clone().cast_as(dtype, "rotary cosines"), sin.clone().cast_as(dtype, "rotary sines"));
+        drop((angles, doubled));
+        Tables { rotary: Some(rotary), ..tables.clone() }
     }
 }
 

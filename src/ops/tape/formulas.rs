@@ -55,7 +55,9 @@ impl State {
             | Rule::Embedding(_)
             | Rule::Script(_) => self.elementwise(node, grad),
             Rule::AtMost | Rule::Where => self.chosen(node, grad),
+            Rule::Larger => self.larger_back(node, grad),
             Rule::Deviation => [Some(self.deviation(grad, a)), None, None],
+            Rule::Variance => [Some(self.variance_back(grad, a)), None, None],
             Rule::Linear { .. }
             | Rule::Grouped(_)
             | Rule::Convolution
@@ -222,15 +224,7 @@ impl State {
     fn chosen(&mut self, node: &Node, grad: Grad) -> [Option<Grad>; 3] {
         let [a, b, _] = node.operands;
         if node.rule == Rule::AtMost {
-            let larger = self.allocate("larger than the constant", a.form, DType::Mask);
-            let half = self.fresh((a.form, grad.dtype), grad.order);
-            let equal = self.allocate("equal to the constant", a.form, DType::Mask);
-            let shared = self.fresh((a.form, grad.dtype), grad.order);
-            let made = self.fresh((a.form, grad.dtype), grad.order);
-            for storage in [larger, half.storage, equal, shared.storage] {
-                self.release(storage);
-            }
-            return [Some(made), None, None];
+            return [Some(self.where_larger(Grad { form: a.form, ..grad })), None, None];
         }
         let scalar = self.form(Shape::of([Dim("scalar", 1)]));
         let mut made = [a, b].map(|operand| {

@@ -32,6 +32,7 @@ mod segments;
 mod state;
 mod streams;
 mod tuning;
+mod unread;
 mod workspaces;
 
 use std::cell::RefCell;
@@ -41,7 +42,7 @@ pub(crate) use flops::{Factors, LayerProduct};
 pub(crate) use losses::{HeadAndLoss, Tile};
 pub(crate) use order::Order;
 pub(crate) use primitives::{
-    ERF, EXPM1, GELU, LOG_SOFTMAX, POWER, RELU, ROOT, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, SOFTPLUS, TANH,
+    ERF, EXPM1, GELU, LOG_SIGMOID, LOG_SOFTMAX, POWER, RELU, ROOT, RSQRT, SCALE, SIGMOID, SILU, SOFTMAX, SOFTPLUS, TANH,
 };
 pub(crate) use recurrent::{EXP, LOG, RUNNING_SUM};
 pub(crate) use scratch::{Attends, EFFICIENT_ROWS, Scratch, partial_sums};

@@ -38,6 +38,8 @@ pub(crate) enum Rule {
     Clamp(u8),
     /// A value kept below a constant: half of it where both are equal, none where it was larger.
     AtMost,
+    /// The larger of two: half of it for each where both are equal, all of it for the larger.
+    Larger,
     /// One of two by a condition: each gets it where it was chosen, and 0 elsewhere.
     Where,
     /// One of the parts of a split tensor: hands its gradient to the node before it.
@@ -56,6 +58,8 @@ pub(crate) enum Rule {
     AddToPart(Form),
     /// The standard deviation of each row.
     Deviation,
+    /// The variance of each row.
+    Variance,
     /// Narrow views of it.
     Cat,
     /// A matrix product with a weight, and a bias.

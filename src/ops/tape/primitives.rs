@@ -60,6 +60,8 @@ pub(crate) const TANH: Function = function("tanh", Save::Output, 0);
 pub(crate) const ERF: Function = function("error function", Save::Input, 4);
 /// `sigmoid(x)`.
 pub(crate) const SIGMOID: Function = function("sigmoid", Save::Output, 0);
+/// `logsigmoid(x)`; kernels of the CPU keep a second tensor, which the caller saves.
+pub(crate) const LOG_SIGMOID: Function = function("logarithm of the sigmoid", Save::Input, 0);
 /// `softplus(x)`.
 pub(crate) const SOFTPLUS: Function = in_fp32(function("softplus", Save::Input, 0));
 /// `expm1(x)`: backward takes `result + 1`.

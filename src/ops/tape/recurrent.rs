@@ -5,7 +5,7 @@
 use super::flops::Factors;
 use super::primitives::{Function, Save, wider};
 use super::state::{Grad, NONE, Node, Operand, Rule, State};
-use super::{Form, Order, Tape, Var};
+use super::{Form, Order, Param, Tape, Var};
 use crate::units::DType;
 
 /// `exp(x)`.
@@ -80,6 +80,15 @@ impl Var<'_> {
     pub fn scaled_matrices(self, other: Self, form: Form) -> Self {
         let depth = self.tape.last_dim(self.form).1;
         self.multiplied_as_given(other, (form, depth), Rule::Matmul { batched: false, transposed: false, scaled: true })
+    }
+
+    /// `baddbmm(bias, a, W)`: products with as many weights as there are matrices, each with a bias on its rows. Autocast casts biases anew,
+    /// as they are seen in another shape.
+    pub fn biased_matrices(self, (weight, bias): (Param, Param), form: Form) -> Self {
+        let tape = self.tape;
+        let bias = tape.read(bias).for_product();
+        let weight = tape.weight(weight);
+        self.for_product().affine(&weight, Some(&bias), form)
     }
 
     /// [`Self::matrices`] of all sequences' heads, which are merged for the product where there are several sequences: what is not in

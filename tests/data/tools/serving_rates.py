@@ -222,7 +222,7 @@ def experts(system, out):
 HEAD = """//! Times of single operations on six accelerators: written by `tests/data/tools/serving_rates.py` from the operator measurements of PyPI
 //! aiconfigurator-core 0.12.0 (Apache-2.0), never from a served request. Shares are of the datasheet's bandwidth and dense peak.
 
-use super::{Kernels, Roofline, Ramp, Sum};
+use super::{Ggml, Kernels, Ramp, Roofline, Sum};
 """
 
 
@@ -237,7 +237,7 @@ def law(row, system, times=1):
 def ramp(row, system):
     if row is None:
         return "None"
-    return "Some(Ramp { start: %.1f, rate: %.3f, tokens: %.1f })" % (row["start"] * 1e6, row["rate"] / CARDS[system][2], row["ramp"])
+    return "Some(Ramp { start: %.1f, rate: %.3f, tokens: %.0f.0 })" % (row["start"] * 1e6, row["rate"] / CARDS[system][2], row["ramp"])
 
 
 def of_ranks(found, name):
@@ -264,6 +264,7 @@ def written(system, found):
         # NCCL on these L40S went through the host, so that it is no card's rate.
         f"    nccl: {'None' if name == 'L40S' else of_ranks(found, 'nccl')},",
         f"    link: {'None' if link is None else f'Some({link}e9)'},",
+        "    ggml: &Ggml::CUDA,",
         "    is_measured: true,",
         "};",
     ]

@@ -158,3 +158,28 @@ fn stages_serve_groups() {
     let (one, two) = (of(1), of(2));
     assert!((two.output_per_second / one.output_per_second - 2.0).abs() < 0.1, "{one:?} {two:?}");
 }
+
+/// llama.cpp on an H100: the release that a measurement names, and today's; vectors of few tokens, and tiles of many.
+#[test]
+fn llama_cpp_is_as_quick_as_its_release() {
+    let of = |gpu: &str| {
+        job("llama3-8b", gpu, 1, |run| {
+            (run.engine, run.quantization) = (Engine::named("llama-cpp", 1.0).expect("an engine"), WeightFormat::Q4KM);
+            run.context_length = 512;
+        })
+    };
+    let step = |gpu: &str, day: &str, tokens: u64| {
+        let spec = Engine::named("llama-cpp", 1.0).expect("an engine").spec();
+        Pace::by(&of(gpu), spec.steps_on(day)).expect("known rates").decode(tokens).0
+    };
+    assert!(step("h100-pcie", "2024-05-13", 1) > step("h100-pcie", "2024-12-01", 1) * 0.999);
+    assert!(
+        step("h100-pcie", "2024-05-13", 1) > step("h100-pcie", "2026-01-01", 1) + 0.6e-3,
+        "the graph is built for each token"
+    );
+    // Where memory is slower than what multiprocessors ask for it alone counts.
+    let bandwidth = headroom::catalog::accelerator("rtx4090").and_then(|row| row.accelerator.memory_bandwidth).expect("known");
+    assert!(step("rtx4090", "2026-01-01", 1) > 4.6e9 / bandwidth);
+    let steps: Vec<f64> = (1..20).map(|tokens| step("a100-80", "2026-01-01", tokens)).collect();
+    assert!(steps.is_sorted(), "{steps:?}");
+}

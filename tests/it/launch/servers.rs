@@ -1,6 +1,8 @@
 //! Servers: containers, files that scripts write or name, weight formats in a model's name, and
 //! contexts that are divided among requests.
 
+use headroom::app::report::Report;
+use headroom::estimator::Verdict;
 use headroom::launch::{Launched, Pasted, Way, read};
 use headroom::scenario::{FieldId, Scenario, Value};
 
@@ -101,4 +103,58 @@ fn a_key_of_an_object_and_a_level_are_their_flags() {
     let read = said("vllm serve Qwen/Qwen2.5-7B --compilation-config.mode 3 -O1 --no-enable-prefix-caching");
     let flags: Vec<&str> = read.not_counted().map(|row| row.flag.as_str()).collect();
     assert_eq!(flags, ["compilation-config", "optimization-level"]);
+}
+
+fn verdict(text: &str) -> (Verdict, Option<u64>, String) {
+    let mut scenario = said(text).scenario;
+    scenario.set(FieldId::Accelerator, Value::Text("h100-80".to_owned()));
+    let job = scenario.resolve().expect("a job");
+    let report = Report::of(&scenario, &job, None);
+    (report.verdict(), report.estimate.at_once, report.headline())
+}
+
+#[test]
+fn requests_that_find_no_room_wait() {
+    for server in [
+        "vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 32768 --max-num-seqs",
+        "python -m sglang.launch_server --model-path Qwen/Qwen2.5-7B-Instruct --context-length 32768 --max-running-requests",
+        "trtllm-serve Qwen/Qwen2.5-7B-Instruct --max_seq_len 32768 --max_batch_size",
+    ] {
+        let (found, running, said) = verdict(&format!("{server} 256"));
+        assert_eq!(found, Verdict::Fits, "{said}");
+        assert!(running.is_some_and(|running| (20..40).contains(&running)), "{said}");
+        assert!(said.contains("at once; the server would run up to 256, and those without room wait."), "{said}");
+        let (found, running, said) = verdict(&format!("{server} 4"));
+        assert_eq!((found, running), (Verdict::Fits, Some(4)), "{said}");
+        assert!(said.contains("tokens run at once, as many as the server lets in; more wait."), "{said}");
+    }
+}
+
+#[test]
+fn a_request_of_the_whole_length_without_room_ends_the_start() {
+    let (found, running, said) = verdict("vllm serve Qwen/Qwen2.5-32B-Instruct --max-model-len 131072 --max-num-seqs 256");
+    assert_eq!((found, running), (Verdict::DoesNotFit, Some(1)), "{said}");
+    assert!(!said.contains("wait"), "{said}");
+    let slots = verdict("llama-server -m Qwen2.5-7B-Instruct-Q8_0.gguf -c 8388608 -np 256");
+    assert_eq!((slots.0, slots.1), (Verdict::DoesNotFit, None), "slots of llama.cpp have their room from the start: {}", slots.2);
+}
+
+#[test]
+fn containers_of_files_are_commands() {
+    let pod = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n    - name: server\n      image: vllm/vllm-openai:latest\n      \
+               env:\n        - name: LENGTH\n          value: \"8192\"\n      args: [\"--model\", \"Qwen/Qwen2.5-7B-Instruct\", \
+               \"--max-model-len\", \"$(LENGTH)\"]\n";
+    let read = said(pod);
+    assert_eq!((read.format.key, read.scenario.get(FieldId::ContextLength)), ("vllm", Value::Integer(8192)));
+    let shell = "apiVersion: apps/v1\nkind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n        - image: \
+                 vllm/vllm-openai:latest\n          command: [\"/bin/sh\", \"-c\"]\n          args: [\"vllm serve \
+                 Qwen/Qwen2.5-7B-Instruct -tp 2\"]\n---\napiVersion: v1\nkind: Service\n";
+    assert_eq!(said(shell).scenario.get(FieldId::TensorParallel), Value::Integer(2));
+    let compose = "services:\n  server:\n    image: lmsysorg/sglang:latest\n    command: python3 -m sglang.launch_server --model-path \
+                   Qwen/Qwen2.5-7B-Instruct --tp 4\n  page:\n    image: nginx\n";
+    let read = said(compose);
+    assert_eq!((read.format.key, read.scenario.get(FieldId::TensorParallel)), ("sglang", Value::Integer(4)));
+    let image = "services:\n  vllm:\n    image: vllm/vllm-openai:v0.11.0\n    command:\n      - --model\n      - \
+                 Qwen/Qwen2.5-7B-Instruct\n      - --max-num-seqs\n      - \"8\"\n";
+    assert_eq!(said(image).scenario.get(FieldId::ConcurrentSequences), Value::Integer(8));
 }

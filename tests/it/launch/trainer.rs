@@ -147,3 +147,42 @@ fn flags_that_change_memory_and_are_not_modelled_are_said() {
     assert_eq!(said, ["sequence_parallel_size", "quant_bits", "tuner_type"]);
     assert!(launched.report.iter().all(|row| row.way != Way::Unknown));
 }
+
+#[test]
+fn axolotls_sharding_is_read_and_written() {
+    let start = "base_model: Qwen/Qwen2.5-7B\nsequence_len: 2048\nmicro_batch_size: 1\nnum_epochs: 1\nbf16: true\n";
+    let of =
+        |more: &str| read(&[Pasted { name: "", text: &format!("{start}{more}") }], &Scenario::default()).expect("read").scenario;
+    let second = of("fsdp_version: 2\nfsdp_config:\n  auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  offload_params: true\n");
+    assert_eq!(second.get(FieldId::Sharding), Value::Choice("fsdp"));
+    assert_eq!(second.get(FieldId::Precision), Value::Choice("fsdp-mixed"));
+    assert_eq!(second.get(FieldId::OffloadParameters), Value::Flag(true));
+    let first = of("fsdp:\n  - full_shard\n  - auto_wrap\n");
+    assert_eq!(first.get(FieldId::Sharding), Value::Choice("fsdp1"));
+    let third = of("deepspeed: deepspeed_configs/zero3_bf16.json\n");
+    assert_eq!(third.get(FieldId::Sharding), Value::Choice("3"));
+    assert_eq!((third.get(FieldId::Precision), third.get(FieldId::OverlapComm)), (Value::Choice("bf16"), Value::Choice("on")));
+    let format = Format::named("axolotl").expect("axolotl");
+    for scenario in [second, first, third] {
+        let written = write(&scenario, format);
+        let back = read(&[Pasted { name: "", text: &written.text }], &Scenario::default()).expect("read").scenario;
+        let mut different = back.differences(&scenario);
+        different.retain(|id| *id != FieldId::FlagsNotCounted);
+        assert_eq!(different, [], "{}", written.text);
+    }
+}
+
+#[test]
+fn the_trainer_looks_for_unused_parameters_where_blocks_are_not_recomputed() {
+    let of = |more: &str| {
+        let text = format!(
+            "torchrun --nproc_per_node 2 run_clm.py --model_name_or_path Qwen/Qwen2.5-7B --do_train \
+                            --output_dir out --per_device_train_batch_size 1 --learning_rate 1e-5 --bf16 {more}"
+        );
+        let read = read(&[Pasted { name: "", text: &text }], &Scenario::default()).expect("read");
+        read.scenario.get(FieldId::FindUnusedParameters)
+    };
+    assert_eq!(of(""), Value::Flag(true));
+    assert_eq!(of("--gradient_checkpointing"), Value::Flag(false));
+    assert_eq!(of("--ddp_find_unused_parameters false"), Value::Flag(false));
+}

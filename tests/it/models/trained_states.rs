@@ -32,6 +32,9 @@ const ROWS: &[&str] = &[
     include_str!("../../data/measured/bailing_hybrid.jsonl"),
     include_str!("../../data/measured/zamba.jsonl"),
     include_str!("../../data/measured/zamba2.jsonl"),
+    include_str!("../../data/measured/recurrent_gemma.jsonl"),
+    include_str!("../../data/measured/rwkv.jsonl"),
+    include_str!("../../data/measured/xlstm.jsonl"),
 ];
 
 fn rows(text: &str) -> impl Iterator<Item = Value> {

@@ -174,7 +174,7 @@ fn run_row(index: usize, row: &Value) -> Row {
         serving::serving(index, fields)
     } else {
         let outcome = Err("this is no row of a known format".to_owned());
-        Row { id: format!("row {}", index + 1), groups: Vec::new(), outcome }
+        Row { id: format!("row {}", index + 1), groups: Vec::new(), outcome, without: Vec::new() }
     }
 }
 

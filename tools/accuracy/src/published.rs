@@ -15,7 +15,7 @@ pub fn model(index: usize, row: Fields<'_>) -> Row {
         ("family", if encoder { "encoder" } else { "decoder" }.to_owned()),
     ];
     let id = row.text("/name").map_or_else(|_| super::id(index, row), str::to_owned);
-    Row { id, groups, outcome: model_outcome(row) }
+    Row { id, groups, outcome: model_outcome(row), without: Vec::new() }
 }
 
 fn model_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {

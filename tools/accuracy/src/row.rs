@@ -110,6 +110,8 @@ pub struct Row {
     pub groups: Vec<Group>,
     /// The comparisons, or why the row cannot be expressed.
     pub outcome: Result<Vec<Comparison>, String>,
+    /// The same without some constants: what was left out, and our figure then.
+    pub without: Vec<(&'static str, Comparison)>,
 }
 
 /// Reads a row strictly: a field that is absent is a reason, never a default.

@@ -36,7 +36,7 @@ pub fn serving(index: usize, row: Fields<'_>) -> Row {
         "generate_peak" => Err("generate_peak: the prompt's length is not in the row".to_owned()),
         other => Err(format!("{other}: this kind of row is not modelled")),
     });
-    Row { id: super::id(index, row), groups, outcome }
+    Row { id: super::id(index, row), groups, outcome, without: Vec::new() }
 }
 
 /// Bytes of keys and values per token, stated or following from a total.

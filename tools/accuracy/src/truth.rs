@@ -45,7 +45,7 @@ pub fn memory(index: usize, row: Fields<'_>) -> Row {
     // Kinds that share modules are as sure as the one whose modules they are.
     let modules = row.value("/config").ok().and_then(|config| imported(config).ok()).map(|model| model.family_of_shape());
     groups.extend(modules.map(|family| ("modules", family.model_type().to_owned())));
-    Row { id: super::id(index, row), groups, outcome: memory_outcome(row) }
+    Row { id: super::id(index, row), groups, outcome: memory_outcome(row), without: Vec::new() }
 }
 
 fn memory_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
@@ -186,13 +186,13 @@ pub fn parameters(index: usize, row: Fields<'_>) -> Row {
         let ours = ops::lower(&ops::Lowering::parameters_only(&model)).parameters();
         Ok(vec![Comparison { quantity: Quantity::Parameters, ours, measured: row.count("/parameters")? }])
     };
-    Row { id: super::id(index, row), groups, outcome: outcome() }
+    Row { id: super::id(index, row), groups, outcome: outcome(), without: Vec::new() }
 }
 
 /// A row of PyTorch's FLOP counter.
 pub fn flops(index: usize, row: Fields<'_>) -> Row {
     let groups = row.text("/model").map(|family| ("family", family.to_owned())).into_iter().collect();
-    Row { id: super::id(index, row), groups, outcome: flops_outcome(row) }
+    Row { id: super::id(index, row), groups, outcome: flops_outcome(row), without: Vec::new() }
 }
 
 fn flops_outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {

@@ -413,7 +413,20 @@ fn every_row_of_the_field_is_counted_with_its_software() {
     let rows = rows("questions.jsonl");
     assert_eq!(rows.len(), 306);
     assert!(rows.iter().all(|row| row["groups"]["framework"].is_string() && row["groups"]["states"].is_string()));
-    assert_eq!(rows.iter().filter(|row| is(row, "states", "all that decides it")).count(), 75);
+    assert_eq!(rows.iter().filter(|row| is(row, "states", "all that decides it")).count(), 72);
+    // Evaluations under Liger write logits of tokens with labels alone.
+    let labels = |row: &&&Value| row["unsupported"].as_str().is_some_and(|reason| reason.contains("tokens with labels alone"));
+    assert_eq!(rows.iter().filter(labels).count(), 3);
+}
+
+/// axolotl put in kernels for adapters only where nothing is dropped when its figures were published, so files that drop are compared.
+#[test]
+fn files_of_axolotl_are_read_as_they_ran() {
+    let rows: Vec<_> = rows("questions.jsonl").into_iter().filter(|row| is(row, "framework", "axolotl")).collect();
+    let compared = having(&rows, "reserved");
+    assert_eq!(compared.len(), 3);
+    // One of them is not explained: see `tests/data/field/README.md`.
+    within(&compared, "reserved", Limits { median: 0.08, p90: 0.3, max: 0.3 }).expect("within");
 }
 
 /// torchtitan's table of 2024 was taken with compiled blocks and a loss that was not, three of its rows in float8.

@@ -23,9 +23,12 @@ const FOLDER: &str = "tests/data/measured";
 type Off = (&'static str, &'static str, &'static str, i128);
 
 /// The figures that are off. A row leaves the list when it is exact; one that was exact enters it only with a reason.
-const OFF: [Off; 12] = [
+const OFF: [Off; 14] = [
     // The reason is not known.
     ("deberta_v2", "547b20b58e", "peak", -15_350),
+    // A block that runs again holds one hidden state more here than there; the reason is not known.
+    ("doge", "1be3f70740", "peak", 73_728),
+    ("doge", "aee03fe5cf", "peak", 12_288),
     // Kinds without modules of their own, played as the usual block.
     ("generic", "26fe34a19f", "activations", -110_592),
     ("generic", "5ee8db6c97", "peak", 32),

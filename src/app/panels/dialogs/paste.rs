@@ -6,6 +6,9 @@ use crate::app::markup::{Html, html};
 /// The text area's id.
 pub const AREA: &str = "paste-area";
 
+/// The id of the field at the top of the form, whose text goes into the dialog.
+pub const FIELD: &str = "paste-field";
+
 /// The id of the input for the model's name.
 pub const NAME: &str = "paste-name";
 

@@ -89,14 +89,19 @@ impl Pace {
     /// text.
     pub fn of(job: &Job) -> Option<Self> {
         let Run::Serving(run) = job.run() else { return None };
+        Self::by(job, &run.engine.spec().steps)
+    }
+
+    /// The same with other steps than those of the job's engine, such as an earlier release's ([`crate::engines::EngineSpec::steps_on`]).
+    pub fn by(job: &Job, steps: &'static Steps) -> Option<Self> {
+        let Run::Serving(run) = job.run() else { return None };
         if other_lengths(job).is_some() {
             return None;
         }
         let cluster = job.cluster();
         let (t, links) = (to_f64(job.layout().t()), Links::of(cluster));
-        let steps = &run.engine.spec().steps;
         let sum = links.is_one_domain(t).then(|| cluster.speed.kernels.sum(t, cluster.speed.scale_up_bandwidth, steps.own_sums));
-        Some(Self { work: StepWork::of(job, run)?, cache: Cache::of(job, run), sum, links, steps, job: job.clone() })
+        Some(Self { work: StepWork::of(job, run, steps)?, cache: Cache::of(job, run), sum, links, steps, job: job.clone() })
     }
 
     /// Returns the job.

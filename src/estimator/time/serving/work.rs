@@ -1,18 +1,17 @@
 //! The kernels of a served step, read off the record, on the accelerator that they run on.
 
 use crate::config::{AttentionKernel, Cluster, Job, ServingRun, Speed};
-use crate::engines::Steps;
+use crate::engines::{GgmlRelease, Steps};
 use crate::estimator::served::{self, Multiplies};
-use crate::hardware::kernels::{Kernels, Multiplied, OnCard, Ramp, Roofline};
+use crate::hardware::kernels::{Kernels, MOST_VECTORS, Multiplied, OnCard, Ramp, Roofline};
 use crate::ops::{self, Op};
 use crate::units::{DType, Flops, WeightFormat, to_f64};
 
 /// Start of a kernel that only streams a few numbers, in a captured graph, seconds: a norm on an H200 (`tests/data/rates/h200.jsonl`).
 const SMALL_KERNEL: f64 = 1.9e-6;
-/// Numbers that norms and sums around the two halves of a layer read and write of each number of the stream: four times both.
-const STREAMED: f64 = 8.0;
-/// Of each number inside a half, rotation and activation read one and write one.
-const STREAMED_INSIDE: f64 = 2.0;
+/// Numbers that norms and sums around the two halves of a layer read and write of each number of the stream, four times both, and that
+/// rotation and activation do of each number inside a half, once both.
+const STREAMED: [f64; 2] = [8.0, 2.0];
 
 /// Rows of a tile: matrix units take 64 at once (PTX ISA, `wgmma.mma_async`), and libraries' smallest tiles have as many.
 const LEAST_ROWS: f64 = 64.0;
@@ -32,6 +31,10 @@ struct Product {
     /// Rows that it multiplies at least.
     rows: f64,
     timed: OnCard,
+    /// Of so few tokens another kernel.
+    vectors: Option<(f64, OnCard)>,
+    /// Seconds in which its weights are widened for a step of more.
+    widening: f64,
     /// The share of experts that one token takes; `None`: every token takes the whole.
     share: Option<f64>,
 }
@@ -44,7 +47,23 @@ impl Product {
     }
 
     fn seconds(&self, tokens: f64) -> f64 {
-        self.layers * self.timed.seconds(self.read(tokens) + tokens * self.per_token, tokens.max(self.rows) * self.flops)
+        let by = |timed: &OnCard, tokens: f64| {
+            timed.seconds(self.read(tokens) + tokens * self.per_token, tokens.max(self.rows) * self.flops)
+        };
+        let each = match &self.vectors {
+            Some((most, vectors)) if tokens <= *most => by(vectors, tokens),
+            // More tokens are never quicker than as many as vectors take.
+            Some((most, vectors)) => (by(&self.timed, tokens) + self.widening).max(by(vectors, *most)),
+            None => by(&self.timed, tokens),
+        };
+        self.layers * each
+    }
+
+    /// Takes another in: both products of experts are one kernel's measurement.
+    fn join(&mut self, other: &Self) {
+        self.bytes += other.bytes;
+        self.flops += other.flops;
+        self.per_token += other.per_token;
     }
 
     /// Seconds of reading its weights, and of multiplying, each by itself and without a start.
@@ -130,22 +149,72 @@ impl Rates {
         if widened { LEAST_ROWS_WIDENED } else { LEAST_ROWS }
     }
 
+    /// Of ggml the tokens up to which its kernels for vectors multiply, and these.
+    fn vectors(&self, one: &Multiplies, ggml: &GgmlRelease) -> (f64, OnCard) {
+        let [wide, blocks] = self.kernels.ggml.vectors;
+        let [of_wide, of_blocks] = ggml.in_flight;
+        let (law, in_flight) = if one.narrow { (blocks, of_blocks) } else { (wide, of_wide) };
+        let timed = law.on(self.memory, 2.0 * self.wide * self.speed.summed_in_16_bits);
+        let most = if one.routed { 1.0 } else { MOST_VECTORS };
+        (most, OnCard { per_byte: timed.per_byte.max(1.0 / (in_flight * to_f64(self.speed.multiprocessors))), ..timed })
+    }
+
+    /// Its tiles; `None` where the vendor's library multiplies.
+    fn tiles(&self, one: &Multiplies, ggml: GgmlRelease) -> Option<Roofline> {
+        let [wide, blocks] = self.kernels.ggml.tiles;
+        // A backend without a library has tiles for 16 bits, and widens nothing.
+        if one.narrow && !(ggml.widens && wide.is_none()) { blocks } else { wide }
+    }
+
     fn product(&self, one: &Multiplies, run: &ServingRun, steps: &Steps) -> OnCard {
-        if let Some(law) = steps.blocks.filter(|_| one.narrow) {
-            return self.on(law, 2.0 * self.wide * self.speed.summed_in_16_bits);
+        if let Some(tiles) = steps.ggml.and_then(|ggml| self.tiles(one, ggml)) {
+            return tiles.on(self.memory, 2.0 * self.wide * self.speed.summed_in_16_bits);
         }
         let (of, peak) = if one.narrow { self.multiplied(run.quantization) } else { (Multiplied::Wide, self.wide) };
         let alone = one.narrow && of == Multiplied::Wide;
         let (law, kept) = if one.routed { self.kernels.of_experts(of, alone) } else { self.kernels.product(of) };
-        self.on(law, if kept == of { peak } else { self.wide })
+        // ggml lets cuBLAS sum in 16 bits.
+        let times = if steps.ggml.is_some() { self.speed.summed_in_16_bits } else { 1.0 };
+        self.on(law, if kept == of { peak } else { self.wide } * times)
+    }
+
+    /// What adapters add to an operation: one kernel for all A beside it and one for all B, which read the slots that some sequence asks for,
+    /// if each asks for any as often.
+    fn adapters(&self, one: &Multiplies, run: &ServingRun, bytes: f64) -> Option<Product> {
+        let slots = to_f64(run.adapter_slots);
+        (one.slots > 0.0).then(|| Product {
+            layers: 2.0 * to_f64(one.layers),
+            bytes: one.slots / 2.0,
+            per_token: bytes * to_f64(run.adapter_rank),
+            flops: one.slots / bytes / slots,
+            rows: 0.0,
+            timed: self.on(self.kernels.product(Multiplied::Wide).0, self.wide),
+            vectors: None,
+            widening: 0.0,
+            share: Some(1.0 / slots),
+        })
+    }
+
+    /// Seconds in which ggml widens so many bytes of weights in blocks for a step of many tokens: it reads them and writes 16 bits each.
+    fn widening(&self, one: &Multiplies, steps: &Steps, (bytes, weights): (f64, f64)) -> f64 {
+        let widens = one.narrow && steps.ggml.is_some_and(|ggml| ggml.widens && self.tiles(one, ggml).is_none());
+        if widens { (bytes + 2.0 * weights) * self.kernels.decode(false).on(self.memory, self.wide).per_byte } else { 0.0 }
+    }
+
+    /// Seconds of a kernel that streams a few numbers, and the numbers that such kernels stream of each number of the stream between
+    /// layers and inside their halves.
+    fn small(&self, run: &ServingRun, steps: &Steps) -> (f64, [f64; 2]) {
+        let Some(ggml) = steps.ggml else { return (SMALL_KERNEL, STREAMED) };
+        let [wide, blocks] = self.kernels.ggml.streamed;
+        let in_blocks = run.quantization.dtype().bits() < 16 && !ggml.widens;
+        (self.kernels.ggml.small, if in_blocks { blocks } else { wide })
     }
 }
 
 impl StepWork {
     /// The kernels of a serving job; `None` where peak or memory bandwidth are unknown.
-    pub fn of(job: &Job, run: &ServingRun) -> Option<Self> {
+    pub fn of(job: &Job, run: &ServingRun, steps: &Steps) -> Option<Self> {
         let rates = Rates::of(job.cluster(), run)?;
-        let steps = &run.engine.spec().steps;
         let with = ops::lowering(job);
         let list = ops::lower(&with);
         let (t, model) = (to_f64(job.layout().t()), job.model());
@@ -159,24 +228,23 @@ impl StepWork {
             let of = if one.is_head { sequences } else { tokens };
             let (layers, timed) = (to_f64(one.layers), rates.product(&one, run, steps));
             let apart = if steps.fuses || one.routed { 1.0 } else { one.matrices.max(1.0) };
+            let (stored, flops) = (one.bytes / apart, one.flops / of / t / apart);
             let product = Product {
                 layers: layers * apart,
-                bytes: one.bytes / apart,
+                bytes: stored,
                 per_token: bytes * (hidden + one.width / apart),
-                flops: one.flops / of / t / apart,
+                flops,
                 rows: if one.routed || !steps.fuses { 0.0 } else { rates.rows(&one, run) },
                 timed,
+                vectors: steps.ggml.as_ref().map(|ggml| rates.vectors(&one, ggml)),
+                widening: rates.widening(&one, steps, (stored, flops / 2.0)),
                 share: share.filter(|_| one.routed).map(|share| share.min(1.0)),
             };
+            blocks.extend(rates.adapters(&one, run, bytes));
             inside += if one.is_head { 0.0 } else { layers * one.width };
             match (&mut experts, one.routed, one.is_head) {
                 (_, _, true) => head.push(product),
-                // Both products of experts are one kernel's measurement.
-                (Some(known), true, false) if (known.layers - layers).abs() < 0.5 => {
-                    known.bytes += product.bytes;
-                    known.flops += product.flops;
-                    known.per_token += product.per_token;
-                }
+                (Some(known), true, false) if (known.layers - layers).abs() < 0.5 => known.join(&product),
                 (None, true, false) => experts = Some(product),
                 (_, _, false) => blocks.push(product),
             }
@@ -189,6 +257,7 @@ impl StepWork {
         let narrow = run.kv_cache_dtype.dtype().bits() < 16;
         let decode = rates.kernels.decode(narrow).on(rates.memory, rates.wide);
         let small = layers * steps.small_kernels;
+        let (each, [between, within]) = rates.small(run, steps);
         let heads = if run.attention == AttentionKernel::Flash { 0.0 } else { to_f64(model.num_attention_heads) / t };
         Some(Self {
             decode,
@@ -196,8 +265,8 @@ impl StepWork {
             prefill: (rates.kernels.prefill(narrow), rates.wide),
             pair: scores / tokens / to_f64(with.context_length.max(1)) / layers / t,
             attends: attending.map(|kind| to_f64(kind.layers)).sum(),
-            small: small * SMALL_KERNEL,
-            streams: bytes * (layers * STREAMED * hidden + STREAMED_INSIDE * inside) * decode.per_byte,
+            small: small * each,
+            streams: bytes * (layers * between * hidden + within * inside) * decode.per_byte,
             kernels: blocks.iter().map(|one| one.layers).sum::<f64>() + small + layers,
             blocks,
             head,

@@ -5,7 +5,9 @@
 use crate::launch::logs::{Figure, LineSpec, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
-    engine: "llama-cpp",
+    program: "llama-cpp",
+    label: "llama.cpp",
+    trains: false,
     place: 2,
     lines: &[
         LineSpec::mib("load_tensors: ", "@ model buffer size = ", Figure::Weights),

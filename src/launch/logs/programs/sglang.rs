@@ -4,7 +4,9 @@
 use crate::launch::logs::{Figure, LineSpec, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
-    engine: "sglang",
+    program: "sglang",
+    label: "SGLang",
+    trains: false,
     place: 1,
     lines: &[
         LineSpec::gib("Load weight end", "mem usage=", Figure::Weights),

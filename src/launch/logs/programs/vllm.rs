@@ -4,7 +4,9 @@
 use crate::launch::logs::{Figure, LineSpec, LogSpec};
 
 pub(super) const LOG: LogSpec = LogSpec {
-    engine: "vllm",
+    program: "vllm",
+    label: "vLLM",
+    trains: false,
     place: 0,
     lines: &[
         LineSpec::gib("", "Loading model weights took ", Figure::Weights),

@@ -123,19 +123,11 @@ pub const NOT_MODELLED: &[Flag] = &[
     ),
     Flag::not_modelled(&["mm-device-do-normalize", "enable-multimodal-encoder-data-parallel"], "Images are prepared otherwise.")
         .alone(),
-    Flag::not_modelled(&["enable-lora"], "Slots for adapters come on top: max_loras × max_lora_rank for each adapted layer.")
-        .alone(),
     Flag::not_modelled(
-        &[
-            "max-loras",
-            "max-lora-rank",
-            "lora-dtype",
-            "lora-extra-vocab-size",
-            "max-lora-cls-labels",
-            "long-lora-scaling-factors",
-        ],
-        "Slots for adapters come on top: max_loras × max_lora_rank for each adapted layer.",
+        &["lora-extra-vocab-size", "max-lora-cls-labels", "long-lora-scaling-factors"],
+        "Adapters take other memory.",
     ),
+    Flag::not_modelled_unless(&["lora-dtype"], &["auto"], "Adapters take other memory."),
     Flag::not_modelled(
         &[
             "enable-lora-bias",

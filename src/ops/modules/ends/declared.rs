@@ -29,7 +29,8 @@ pub(super) fn beside(build: &Build<'_>, first: bool, width: Dim, embedding: Para
 
 /// True if tables of rotations are made.
 pub(super) fn is_turned(model: &ModelConfig) -> bool {
-    let rotary = model.position_embedding == PositionEmbedding::Rotary;
+    let own = model.family.modules().rotates_in_attention;
+    let rotary = model.position_embedding == PositionEmbedding::Rotary && !own;
     rotary || model.family.modules().linear_biases == LinearBiases::BesidePositions
 }
 

@@ -51,6 +51,9 @@ impl Ends {
             let bias = self.logits_buffer.get().map_or_else(made, |kept| tape.held(kept));
             logits = logits.add(bias).named("logits");
         }
+        if self.modules.casts_logits {
+            logits = logits.cast_as(FP32, "logits in fp32");
+        }
         if self.soft_cap {
             logits = logits.apply(SCALE);
             logits = logits.apply(TANH);
@@ -58,9 +61,6 @@ impl Ends {
         }
         if self.modules.scales_logits {
             logits = logits.apply(SCALE).named("logits");
-        }
-        if self.modules.casts_logits {
-            logits = logits.cast_as(FP32, "logits in fp32");
         }
         logits
     }

@@ -10,7 +10,11 @@ mod kimi;
 mod lightning;
 mod mamba;
 mod mamba2;
+mod matrices;
+mod mlstm;
+mod rg_lru;
 mod short_conv;
+mod sums;
 mod token_scan;
 mod turns;
 
@@ -26,7 +30,11 @@ use kimi::Kimi;
 use lightning::Lightning;
 use mamba::Mamba;
 use mamba2::Mamba2;
+use mlstm::Mlstm;
+use rg_lru::RgLru;
 use short_conv::ShortConv;
+
+pub(super) use sums::{Mix, Sums, shifted};
 
 /// A layer that keeps a state, as blocks know it.
 pub(crate) trait StateLayer: fmt::Debug {
@@ -56,6 +64,10 @@ pub(super) enum Mixing {
     ByHeads(Box<ByHeads>),
     /// A state space for every head.
     Mamba2(Box<Mamba2>),
+    /// A number for every channel.
+    RgLru(Box<RgLru>),
+    /// A matrix for every head.
+    Mlstm(Box<Mlstm>),
 }
 
 impl Mixing {
@@ -71,7 +83,10 @@ impl Mixing {
             MixerKind::Minimax => Self::Lightning(Box::new(Lightning::new(build, mixer))),
             MixerKind::Zamba => Self::ByHeads(Box::new(ByHeads::new(build, mixer))),
             MixerKind::KimiLinear | MixerKind::KimiWhole => Self::Kimi(Box::new(Kimi::new(build, mixer))),
-            MixerKind::RgLru | MixerKind::Rwkv | MixerKind::Mlstm => counted(),
+            MixerKind::RgLru => Self::RgLru(Box::new(RgLru::new(build, mixer))),
+            // Trained, its sums stand in a block of their own.
+            MixerKind::Rwkv => counted(),
+            MixerKind::Mlstm => Self::Mlstm(Box::new(Mlstm::new(build, mixer))),
         }
     }
 }
@@ -94,6 +109,8 @@ impl StateLayer for Mixing {
             Self::Mamba(layer) => Some(layer.run(tape, x)),
             Self::ByHeads(layer) => Some(layer.run(tape, x)),
             Self::Mamba2(layer) => Some(layer.run(tape, x)),
+            Self::RgLru(layer) => Some(layer.run(tape, x, held)),
+            Self::Mlstm(layer) => Some(layer.run(tape, x, held)),
         }
     }
 }

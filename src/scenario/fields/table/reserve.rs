@@ -26,4 +26,9 @@ fields! { $
     ServingOverhead("ovh", "overhead_percent", "Inference overhead")
         .number(0.0..=1000.0).unit("%").group(Group::Reserve).serve().folded()
         .default(FieldDefault::Decimal(0.0)),
+    /// Measured minus predicted on this machine, kept from a log that was pasted; 0 keeps nothing. It is a line of its own, on top
+    /// of everything that is estimated.
+    MeasuredBeyond("cal", "measured_beyond", "Measured minus predicted")
+        .number(0.0..=1000.0).unit("GiB").group(Group::Reserve).folded()
+        .default(FieldDefault::Decimal(0.0)),
 }

@@ -28,7 +28,12 @@ pub fn field(index: usize, row: Fields<'_>) -> Row {
     let mut groups: Vec<Group> = vec![("framework", found.software.to_owned())];
     groups.extend(found.read.map(|read| ("script", if read { "read" } else { "not read" }.to_owned())));
     groups.push(("states", if found.complete { COMPLETE } else { "less" }.to_owned()));
-    Row { id: format!("{} ({})", row.text("/source").unwrap_or("field"), index + 1), groups, outcome: found.outcome }
+    Row {
+        id: format!("{} ({})", row.text("/source").unwrap_or("field"), index + 1),
+        groups,
+        outcome: found.outcome,
+        without: Vec::new(),
+    }
 }
 
 /// Facts about a row.

@@ -6,8 +6,10 @@
 
 use std::fmt::Write as _;
 
+use headroom::config::Run;
+use headroom::hardware::allocator::Settings;
 use headroom::launch::{Launched, Pasted, read};
-use headroom::scenario::Scenario;
+use headroom::scenario::{FieldId, Scenario, Value as FieldValue};
 use serde_json::Value;
 
 use super::super::pretend;
@@ -19,7 +21,7 @@ const REMARKS: [&str; 4] = ["yaml", "note", "verb", "gpus"];
 
 /// A row with a script or file; nothing for a row without.
 pub fn found(row: Fields<'_>) -> Option<Found> {
-    let (software, text) = if row.is_absent("/settings/verb") {
+    let (software, text) = if is_axolotl(row) {
         (!row.is_absent("/settings/yaml") && !row.is_absent("/settings/base_model")).then_some(())?;
         ("axolotl", file(row))
     } else if row.text("/settings/verb").is_ok_and(|verb| verb.starts_with("megatron")) {
@@ -28,14 +30,35 @@ pub fn found(row: Fields<'_>) -> Option<Found> {
         ("ms-swift, Transformers", script(row))
     };
     let launched = read(&[Pasted { name: "", text: &text }], &Scenario::default()).map_err(|error| error.to_string());
-    let complete = is_packed(row);
     let was_read = launched.as_ref().is_ok_and(|launched| launched.scenario.resolve().is_ok());
-    let outcome = launched.and_then(|launched| if complete { compared(row, &launched) } else { Err(LENGTHS.to_owned()) });
-    Some(Found { software, complete, read: Some(was_read), outcome })
+    let missing = missing(row, launched.as_ref().ok());
+    let outcome =
+        launched.and_then(|launched| missing.map_or_else(|| compared(row, &launched), |missing| Err(missing.to_owned())));
+    Some(Found { software, complete: missing.is_none(), read: Some(was_read), outcome })
+}
+
+/// The fact that decides a row's figure and that it does not state.
+fn missing(row: Fields<'_>, launched: Option<&Launched>) -> Option<&'static str> {
+    if !is_packed(row) {
+        return Some(LENGTHS);
+    }
+    launched.is_some_and(evaluates_labels).then_some(LABELS)
 }
 
 /// Why a row without packing is not compared.
 const LENGTHS: &str = "without packing the longest batch decides, and it is not known";
+
+/// Why a row with such an evaluation is not compared.
+const LABELS: &str = "an evaluation writes logits of tokens with labels alone, and how many have one is not known";
+
+/// True if evaluations write the logits of labelled tokens where a step writes none: ms-swift's loss gathers them before Liger's head
+/// (`lce_forward`), and transformers up to 5.10 does not ask it to leave logits out.
+fn evaluates_labels(launched: &Launched) -> bool {
+    let Ok(job) = launched.scenario.resolve() else { return false };
+    let Run::Training(run) = job.run() else { return false };
+    let writes = run.evaluation.is_some_and(|evaluation| evaluation.writes_logits);
+    writes && run.stack.modules().loss.makes_chunks()
+}
 
 /// True if sequences are packed, so that each has the stated length. A figure that was taken without some settings of its script says so:
 /// "Not using use_liger_kernel and packing".
@@ -61,14 +84,27 @@ fn compared(row: Fields<'_>, launched: &Launched) -> Result<Vec<super::Compariso
     if [24.0, 80.0, 90.0].iter().any(|card: &f64| card.to_bits() == gib.to_bits()) {
         return Err("the figure can be the card's memory".to_owned());
     }
-    let job = launched.scenario.resolve().map_err(|errors| {
+    let mut scenario = launched.scenario.clone();
+    // All figures were published before PyTorch 2.15.
+    scenario.set(FieldId::KeptWorkspaces, FieldValue::Flag(true));
+    let job = scenario.resolve().map_err(|errors| {
         errors
             .first()
             .map_or_else(|| "the scenario has no job".to_owned(), |error| error.message.trim_end_matches('.').to_owned())
     })?;
     let ours = pretend::on_the_card(&job)?;
     runs(&ours.job)?;
-    reserved(&ours, gib)
+    reserved(&pretend::Pretended { settings: is_axolotl(row).then(axolotl_settings).transpose()?, ..ours }, gib)
+}
+
+fn is_axolotl(row: Fields<'_>) -> bool {
+    row.is_absent("/settings/verb")
+}
+
+/// The allocator's settings of axolotl when its figures were published (`set_pytorch_cuda_alloc_conf` in `utils/__init__.py` of 0.13.2 and
+/// 0.15.0, for every PyTorch from 2.2 on). 0.19, as which files are read, leaves the second out from PyTorch 2.9 on.
+fn axolotl_settings() -> Result<Settings, String> {
+    Settings::from_conf("expandable_segments:True,roundup_power2_divisions:16").map_err(|error| error.to_string())
 }
 
 fn figure(row: Fields<'_>) -> Result<f64, String> {
@@ -98,10 +134,21 @@ fn script(row: Fields<'_>) -> String {
 }
 
 /// The file: JSON is YAML.
+///
+/// When these figures were published (2025 to March of 2026), axolotl put in its kernels for adapters only where nothing is dropped
+/// (`apply_lora_kernel_patches` of 0.13.2 and 0.15.0); 0.19, as which the file is read, puts them in anyway.
 fn file(row: Fields<'_>) -> String {
     let keys = settings(row).filter(|(key, _)| !REMARKS.contains(key)).map(|(key, value)| (key.to_owned(), value.clone()));
-    Value::Object(keys.collect()).to_string()
+    let mut keys: serde_json::Map<_, _> = keys.collect();
+    let drops = keys.get("lora_dropout").and_then(Value::as_f64).is_some_and(|share| share > 0.0);
+    if drops && !KERNELS.iter().any(|kernel| keys.contains_key(*kernel)) {
+        keys.insert(KERNELS[0].to_owned(), Value::Bool(false));
+    }
+    Value::Object(keys).to_string()
 }
+
+/// axolotl's switches of its kernels for adapters.
+const KERNELS: [&str; 4] = ["lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel", "lora_embedding_kernel"];
 
 fn settings(row: Fields<'_>) -> impl Iterator<Item = (&str, &Value)> {
     row.0.pointer("/settings").and_then(Value::as_object).into_iter().flatten().map(|(key, value)| (key.as_str(), value))

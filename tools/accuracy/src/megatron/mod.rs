@@ -32,7 +32,7 @@ pub fn b200(index: usize, row: Fields<'_>) -> Row {
         "dense"
     };
     let groups = vec![("time", speed::COMPLETE.to_owned()), ("kind", kind.to_owned()), ("kernels", "megatron".to_owned())];
-    Row { id: super::id(index, row), groups, outcome: b200::outcome(row) }
+    Row { id: super::id(index, row), groups, outcome: b200::outcome(row), without: Vec::new() }
 }
 
 /// Korthikanti et al.'s measurements on Selene.
@@ -44,6 +44,7 @@ pub fn selene(index: usize, row: Fields<'_>) -> Row {
             found.extend(speed::selene(row)?);
             Ok(found)
         }),
+        without: Vec::new(),
     }
 }
 
@@ -55,7 +56,7 @@ pub fn training_memory(index: usize, row: Fields<'_>) -> Row {
         "megatron_golden" => golden::outcome(row),
         other => Err(format!("{other}: {}", incomplete(other))),
     });
-    Row { id: super::id(index, row), groups, outcome }
+    Row { id: super::id(index, row), groups, outcome, without: Vec::new() }
 }
 
 /// The reason why rows of that family are not compared.

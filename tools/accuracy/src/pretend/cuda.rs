@@ -57,5 +57,5 @@ pub fn pretended(row: Fields<'_>) -> Result<Pretended, String> {
     };
     let model = model(row)?;
     let job = Job::new(model, Run::Training(run), ParallelLayout::SINGLE, card(row)?).map_err(|error| error.to_string())?;
-    Ok(Pretended { job, expandable_segments: expandable_segments(row)?, rank: None })
+    Ok(Pretended { job, expandable_segments: expandable_segments(row)?, rank: None, settings: None })
 }

@@ -13,7 +13,10 @@ mod trainer;
 
 use headroom::catalog;
 use headroom::config::{Accelerator, Cluster, Job, ModelConfig, Overheads, ParallelLayout, Run, TrainingRun};
-use headroom::estimator::{DeviceMemory, NotReplayed, device_memory, memory_by_kind, rank_device_memory, stage_ledger};
+use headroom::estimator::{
+    DeviceMemory, NotReplayed, device_memory, device_memory_under, memory_by_kind, rank_device_memory, stage_ledger,
+};
+use headroom::hardware::allocator::Settings;
 use headroom::units::Bytes;
 use serde_json::Value;
 
@@ -36,6 +39,8 @@ pub struct Pretended {
     pub expandable_segments: bool,
     /// The measured rank; `None`: the most loaded one.
     pub rank: Option<u64>,
+    /// Settings of the allocator that no input states; `None`: those of the job.
+    pub settings: Option<Settings>,
 }
 
 /// The job on the pretended card, with nothing outside the allocator and the most loaded rank: the allocator's figures are compared alone.
@@ -44,7 +49,7 @@ pub fn on_the_card(job: &Job) -> Result<Pretended, String> {
     let accelerator = Accelerator { memory: Bytes(CARD.saturating_sub(CONTEXT)), ..NO_OVERHEAD.accelerator };
     let cluster = Cluster { accelerator, overheads: Overheads { expandable_segments, ..Overheads::NONE }, ..NO_OVERHEAD };
     let job = Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster).map_err(|error| error.to_string())?;
-    Ok(Pretended { job, expandable_segments, rank: None })
+    Ok(Pretended { job, expandable_segments, rank: None, settings: None })
 }
 
 /// Bytes that the allocator reserves at most for a row's job; `None` where the engine does not know the order of allocations.
@@ -54,7 +59,11 @@ pub fn reserved_of(row: &Pretended) -> Option<Bytes> {
 
 /// Memory of the measured rank, or of the one that holds most.
 fn replayed(row: &Pretended) -> Result<DeviceMemory, NotReplayed> {
-    row.rank.map_or_else(|| device_memory(&row.job), |rank| rank_device_memory(&row.job, rank))
+    match (&row.settings, row.rank) {
+        (Some(settings), _) => device_memory_under(&row.job, settings),
+        (None, Some(rank)) => rank_device_memory(&row.job, rank),
+        (None, None) => device_memory(&row.job),
+    }
 }
 
 /// Bytes of the blocks that tensors sit in at the peak on the measured rank; where the order of allocations is not known, bytes of the
@@ -90,7 +99,7 @@ pub fn pretended(index: usize, row: Fields<'_>) -> Row {
         groups.push(("allocator", if ours.expandable_segments { "expandable segments" } else { "default" }.to_owned()));
         compared(row, &ours)
     });
-    Row { id: super::id(index, row), groups, outcome }
+    Row { id: super::id(index, row), groups, outcome, without: Vec::new() }
 }
 
 /// The group of rows that it belongs to, by the program that trains.
@@ -286,5 +295,5 @@ fn job(row: Fields<'_>, run: &TrainingRun, layout: ParallelLayout) -> Result<Pre
     run.library.cublas_workspace_cache = keeps_workspaces(row);
     let job = Job::new(model, Run::Training(run), layout, card(row)?).map_err(|error| error.to_string())?;
     tuning::is_modelled(&job)?;
-    Ok(Pretended { job, expandable_segments: expandable_segments(row)?, rank: None })
+    Ok(Pretended { job, expandable_segments: expandable_segments(row)?, rank: None, settings: None })
 }

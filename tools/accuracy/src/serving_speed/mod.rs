@@ -3,6 +3,7 @@
 //! Every row becomes a job of the public library, or is counted with the reason why it does not. Figures are compared in the row's own
 //! unit, so that an error has the sign of the published number.
 
+mod left_out;
 mod outcome;
 mod places;
 mod shapes;
@@ -36,7 +37,8 @@ pub fn serving_speed(index: usize, row: Fields<'_>) -> Row {
     }
     let printed = row.text("/accelerator").unwrap_or_default();
     groups.push((ACCELERATOR, places::accelerator(printed).unwrap_or(printed).to_owned()));
-    Row { id: super::id(index, row), groups, outcome: outcome::outcome(row) }
+    let (outcome, without) = outcome::outcome(row);
+    Row { id: super::id(index, row), groups, outcome, without }
 }
 
 /// True if a file's rows are of this kind.

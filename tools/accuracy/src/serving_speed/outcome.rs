@@ -3,12 +3,13 @@
 use std::num::NonZeroU64;
 
 use headroom::config::{AttentionKernel, CacheFormat, Cluster, Engine, Images, Job, ParallelLayout, Run, ServingRun};
+use headroom::engines::Steps;
 use headroom::estimator::Blocker;
 use headroom::estimator::time::{Pace, ServedTraffic, Traffic};
 use headroom::units::to_f64;
 
-use super::places;
 use super::shapes;
+use super::{left_out, places};
 use crate::row::{Comparison, Fields, Quantity, rounded};
 use crate::speed::cluster;
 
@@ -48,19 +49,59 @@ impl Load {
     }
 }
 
-/// The figure of a row beside ours.
-pub fn outcome(row: Fields<'_>) -> Result<Vec<Comparison>, String> {
-    let load = Load::of(row)?;
-    let kind = row.text("/kind")?;
-    let job = job(row, load)?;
-    let pace = Pace::of(&job).ok_or("the accelerator's rates, or the time of such a model, are not known")?;
-    let ours = figure(row, &pace, load, (kind, row.text("/measured/what")?))?;
+/// Our figure beside the row's, and without some constants.
+type Found = (Result<Vec<Comparison>, String>, Vec<(&'static str, Comparison)>);
+
+/// The figure of a row beside ours, and the same with constants left out where the row's settings are all stated.
+pub fn outcome(row: Fields<'_>) -> Found {
+    let asked = Load::of(row).and_then(|load| Ok((load, job(row, load)?)));
+    let (load, job) = match asked {
+        Ok(found) => found,
+        Err(why) => return (Err(why), Vec::new()),
+    };
+    let Run::Serving(run) = job.run() else { return (Err("no serving job".to_owned()), Vec::new()) };
+    let steps = run.engine.spec().steps_on(row.text("/date").unwrap_or("today"));
+    let own = match compared(row, load, &job, steps) {
+        Ok(own) => own,
+        Err(why) => return (Err(why), Vec::new()),
+    };
+    let is_sure = row.text("/confidence").is_ok_and(|confidence| confidence == "high");
+    let without = if is_sure { left_out(row, load, (&job, run, steps), own) } else { Vec::new() };
+    (Ok(vec![own]), without)
+}
+
+/// The figures without measurements on the row's accelerator, and without those of its engine; our own where there are none.
+fn left_out(row: Fields<'_>, load: Load, (job, run, steps): Asked<'_>, own: Comparison) -> Vec<(&'static str, Comparison)> {
+    let id = row.text("/accelerator").ok().and_then(places::accelerator).unwrap_or_default();
+    let other = left_out::without_accelerator(id, job.cluster());
+    let job_of = |cluster| Job::new(job.model().clone(), job.run().clone(), *job.layout(), cluster).ok();
+    let of_accelerator = match other.and_then(job_of) {
+        Some(other) => compared(row, load, &other, steps).ok(),
+        None => Some(own),
+    };
+    let of_engine = match left_out::without_engine(run.engine) {
+        Some(steps) => compared(row, load, job, steps).ok(),
+        None => Some(own),
+    };
+    [(left_out::ACCELERATOR, of_accelerator), (left_out::ENGINE, of_engine)]
+        .into_iter()
+        .filter_map(|(name, found)| Some((name, found?)))
+        .collect()
+}
+
+/// A job, its run and the steps of its engine's release.
+type Asked<'a> = (&'a Job, &'a ServingRun, &'static Steps);
+
+/// The figure of a job with such steps beside the row's.
+fn compared(row: Fields<'_>, load: Load, job: &Job, steps: &'static Steps) -> Result<Comparison, String> {
+    let pace = Pace::by(job, steps).ok_or("the accelerator's rates, or the time of such a model, are not known")?;
+    let ours = figure(row, &pace, load, (row.text("/kind")?, row.text("/measured/what")?))?;
     let measured = row.number("/measured/value")?;
-    Ok(vec![Comparison {
+    Ok(Comparison {
         quantity: Quantity::ServingSpeed,
         ours: rounded(ours * MILLIONTHS),
         measured: rounded(measured * MILLIONTHS),
-    }])
+    })
 }
 
 /// Ours in the row's unit.

@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 use headroom::units::to_f64;
 use serde_json::{Map, Value, json};
 
-use super::{ACCELERATOR, CONFIDENCE, ENGINE, KIND, WHAT};
+use super::{ACCELERATOR, CONFIDENCE, ENGINE, KIND, WHAT, left_out};
 use crate::report::percent;
 use crate::row::{Comparison, Row};
 
 /// Errors of some rows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Errors {
     rows: usize,
     unsupported: usize,
@@ -24,6 +24,15 @@ impl Errors {
         match &row.outcome {
             Ok(found) => self.signed.extend(found.iter().map(Comparison::error)),
             Err(_) => self.unsupported += 1,
+        }
+    }
+
+    /// The same of figures without some constants.
+    fn add_without(&mut self, row: &Row, left_out: &str) {
+        self.rows += 1;
+        match row.without.iter().find(|(name, _)| *name == left_out) {
+            Some((_, found)) => self.signed.push(found.error()),
+            None => self.unsupported += 1,
         }
     }
 
@@ -71,13 +80,35 @@ fn by<const N: usize>(rows: &[Row], confidence: &str, names: [&str; N]) -> BTree
     found
 }
 
+/// Errors of rows of high confidence by kind and measured quantity, with what was measured on each row's own accelerator, or of its own
+/// engine, left out.
+fn without(rows: &[Row], left_out: &str) -> BTreeMap<[String; 2], Errors> {
+    let mut found: BTreeMap<[String; 2], Errors> = BTreeMap::new();
+    for row in rows.iter().filter(|row| group(row, CONFIDENCE) == "high") {
+        found.entry([KIND, WHAT].map(|name| group(row, name).to_owned())).or_default().add_without(row, left_out);
+    }
+    found
+}
+
+/// The parts that are left out, each with what is printed of it.
+const PARTS: [(&str, &str); 2] =
+    [(left_out::ACCELERATOR, "  without its accelerator"), (left_out::ENGINE, "  without its engine")];
+
 /// Errors by the file's own kinds, and within a kind by what was measured.
 pub fn json(rows: &[Row], confidence: &str) -> Value {
     let measured = by(rows, confidence, [KIND, WHAT]);
+    let left_out = if confidence == "high" { PARTS.map(|(part, _)| (without(rows, part), part)).to_vec() } else { Vec::new() };
     let of_kind = by(rows, confidence, [KIND]).into_iter().map(|([kind], errors)| {
         let mut object = errors.json();
         let parts = measured.iter().filter(|([of, _], _)| *of == kind);
-        let parts: Map<String, Value> = parts.map(|([_, what], errors)| (what.clone(), Value::Object(errors.json()))).collect();
+        let parts = parts.map(|(key, errors)| {
+            let mut object = errors.json();
+            for (found, part) in &left_out {
+                object.extend(found.get(key).map(|errors| (format!("without_{part}"), Value::Object(errors.json()))));
+            }
+            (key[1].clone(), Value::Object(object))
+        });
+        let parts: Map<String, Value> = parts.collect();
         object.insert("measured".to_owned(), Value::Object(parts));
         (kind, Value::Object(object))
     });
@@ -89,9 +120,15 @@ pub fn text(rows: &[Row]) -> String {
     let mut out = String::new();
     // Writing into a String cannot fail.
     for confidence in ["high", "medium"] {
+        let left_out =
+            if confidence == "high" { PARTS.map(|(part, name)| (without(rows, part), name)).to_vec() } else { Vec::new() };
         let _ = writeln!(out, "  serving speed, confidence {confidence}:");
         for ([kind, what], errors) in by(rows, confidence, [KIND, WHAT]) {
             let _ = writeln!(out, "{}", line(&format!("{kind}, {what}"), &errors));
+            let key = [kind.clone(), what.clone()];
+            for (errors, name) in left_out.iter().filter_map(|(found, name)| Some((found.get(&key)?, *name))) {
+                let _ = writeln!(out, "{}", line(name, errors));
+            }
             for ([of, part, engine, accelerator], errors) in by(rows, confidence, [KIND, WHAT, ENGINE, ACCELERATOR]) {
                 if (&of, &part) == (&kind, &what) && confidence == "high" {
                     let _ = writeln!(out, "{}", line(&format!("    {engine} on {accelerator}"), &errors));

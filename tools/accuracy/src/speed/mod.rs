@@ -51,7 +51,7 @@ pub fn speed(index: usize, row: Fields<'_>) -> Row {
     if outcome.is_ok() {
         groups.push(("time", standing(row).to_owned()));
     }
-    Row { id: super::id(index, row), groups, outcome }
+    Row { id: super::id(index, row), groups, outcome, without: Vec::new() }
 }
 
 /// The value of a row's group `time`: where the time was measured, or how fully the row states the

@@ -1,0 +1,16 @@
+//! torchtitan's lines (`torchtitan/components/metrics.py`): memory is what PyTorch reserved at most, in units of 2³⁰ bytes, and `tps` counts
+//! the tokens of one GPU that is no copy along tensor, pipeline or context parallelism.
+
+use crate::launch::logs::{Figure, LineSpec, LogSpec};
+
+pub(super) const LOG: LogSpec = LogSpec {
+    program: "torchtitan",
+    label: "torchtitan",
+    trains: true,
+    place: 4,
+    lines: &[
+        LineSpec::gib("tps: ", "memory: ", Figure::Reserved),
+        LineSpec::count("memory: ", "tps: ", Figure::TokensPerSecond),
+        LineSpec::gib("capacity: ", " with ", Figure::Capacity),
+    ],
+};

@@ -1,0 +1,15 @@
+//! torchtune's lines (`torchtune/training/memory.py`), in units of 2³⁰ bytes.
+
+use crate::launch::logs::{Figure, LineSpec, LogSpec};
+
+pub(super) const LOG: LogSpec = LogSpec {
+    program: "torchtune",
+    label: "torchtune",
+    trains: true,
+    place: 6,
+    lines: &[
+        LineSpec::gib("", "peak_memory_alloc:", Figure::Allocated),
+        LineSpec::gib("", "peak_memory_reserved:", Figure::Reserved),
+        LineSpec::count("", "tokens_per_second_per_gpu:", Figure::TokensPerSecond),
+    ],
+};
