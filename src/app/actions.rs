@@ -43,17 +43,7 @@ pub fn listen(state: State) {
             }
         }
     });
-    browser::on("input", move |event| {
-        if browser::of_target(event, "data-testid").as_deref() == Some("paste-text") {
-            pasting::typed(state);
-        } else if browser::of_target(event, "data-testid").as_deref() == Some("paste") {
-            let text = pasting::of_field();
-            open_dialog(state, Some(Dialog::Paste));
-            pasting::hand_over(state, text, pasting::MOST_TURNS);
-        } else if let Some(said) = browser::of_target(event, "data-plan") {
-            plan(state, &said);
-        }
-    });
+    browser::on("input", move |event| typed(state, event));
     browser::on("submit", move |event| {
         event.prevent_default();
         if browser::of_target(event, "data-submit").is_some() {
@@ -88,6 +78,23 @@ pub fn listen(state: State) {
             end_renaming(state);
         }
     });
+}
+
+/// A text changed: the one in the dialog for pasting, the field that opens it, or an input of the planner.
+fn typed(state: State, event: &Event) {
+    match browser::of_target(event, "data-testid").as_deref() {
+        Some("paste-text") => pasting::typed(state),
+        Some("paste") => {
+            let text = pasting::of_field();
+            open_dialog(state, Some(Dialog::Paste));
+            pasting::hand_over(state, text, pasting::MOST_TURNS);
+        }
+        _ => {
+            if let Some(said) = browser::of_target(event, "data-plan") {
+                plan(state, &said);
+            }
+        }
+    }
 }
 
 /// Says that markup asks for something that this program does not know: its two halves are of different builds.
