@@ -42,17 +42,7 @@ pub fn listen(state: State) {
             }
         }
     });
-    browser::on("input", move |event| {
-        if browser::of_target(event, "data-testid").as_deref() == Some("paste-text") {
-            pasting::typed(state);
-        } else if browser::of_target(event, "data-testid").as_deref() == Some("paste") {
-            let text = pasting::of_field();
-            open_dialog(state, Some(Dialog::Paste));
-            pasting::hand_over(state, text, pasting::MOST_TURNS);
-        } else if let Some(said) = browser::of_target(event, "data-plan") {
-            plan(state, &said);
-        }
-    });
+    browser::on("input", move |event| typed(state, event));
     browser::on("submit", move |event| {
         event.prevent_default();
         if browser::of_target(event, "data-submit").is_some() {
@@ -87,6 +77,24 @@ pub fn listen(state: State) {
             end_renaming(state);
         }
     });
+}
+
+/// Text was typed or pasted outside the form's fields.
+fn typed(state: State, event: &Event) {
+    let place = browser::of_target(event, "data-testid");
+    match place.as_deref() {
+        Some("paste-text") => pasting::typed(state),
+        Some("paste") => {
+            let text = pasting::of_field();
+            open_dialog(state, Some(Dialog::Paste));
+            pasting::hand_over(state, text, pasting::MOST_TURNS);
+        }
+        Some(_) | None => {
+            if let Some(said) = browser::of_target(event, "data-plan") {
+                plan(state, &said);
+            }
+        }
+    }
 }
 
 /// Says that markup asks for something that this program does not know: its two halves are of different builds.
