@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_mode_that_a_model_does_not_have_is_named_with_a_way_out() {
-        let link = "v2&mt=recurrent_gemma&n=8";
+        let link = "v1&m=llama3-8b&fam=generic&n=8&mx=mamba";
         let shown = mode_switch(&decode(link).scenario, &answers(link), &Ui::default());
         assert!(text(&shown).contains("not modelled here; serving is. Serve it"), "{}", text(&shown));
         assert_eq!(count(&shown, "data-do=\"repair:do\""), 1);
@@ -335,7 +335,7 @@ mod tests {
         for (link, key, folded) in [
             ("v1&m=llama3-8b&n=8&tp=3", "f-n", None),
             ("v1&m=llama3-8b&n=8&kv=7", "f-kv", Some("fold-0")),
-            ("v2&mt=recurrent_gemma&n=8", "e-do", None),
+            ("v1&m=llama3-8b&fam=generic&n=8&mx=mamba", "e-do", None),
             ("v1&m=llama3-7", "f-m", None),
         ] {
             let (scenario, answers) = (decode(link).scenario, answers(link));

@@ -322,7 +322,7 @@ mod tests {
     fn a_link_that_is_impossible_has_a_card_without_an_answer() {
         for (link, words) in [
             ("v1&m=llama3-70b&tp=3", "Not possible like this. Training Llama 3 70B on 8 × H100 SXM5 has no answer."),
-            ("v2&mt=recurrent_gemma&n=8", "Not possible like this. Training RecurrentGemma"),
+            ("v1&m=llama3-8b&fam=generic&n=8&mx=mamba", "Not possible like this. Training Generic decoder"),
             ("v1&m=llama3-7", "Not in the list. Training llama3-7 on 8 × H100 SXM5 has no answer."),
             ("v1&m=llama3-70b&gpu=k80", "Not in the list. Training Llama 3 70B on 8 × k80 has no answer."),
         ] {

@@ -336,6 +336,8 @@ fields! { $
     PatcherSizes("patcher-config", "patcher_config", "Sizes of the model that finds patches").text(80).of_file(),
     /// Heads that attention has one of, where a convolution takes the others' place.
     HeadRatio("head-ratio", "head_ratio", "Heads by attention's own").whole(1..=SIZE).step(1).of_file(),
+    /// Tokens before a query that a mask made of values leaves in sight.
+    KeptTokens("keep-window-size", "keep_window_size", "Tokens kept in sight").whole(1..=LENGTH).step(64).of_file(),
     /// Width of states inside blocks, between wider ones.
     BottleneckSize("intra-bottleneck-size", "intra_bottleneck_size", "Width inside blocks").whole(1..=SIZE).step(1).of_file(),
     /// Feed-forward layers of a block.
