@@ -89,7 +89,7 @@ fn typed(state: State, event: &Event) {
             open_dialog(state, Some(Dialog::Paste));
             pasting::hand_over(state, text, pasting::MOST_TURNS);
         }
-        _ => {
+        Some(_) | None => {
             if let Some(said) = browser::of_target(event, "data-plan") {
                 plan(state, &said);
             }

@@ -1,6 +1,7 @@
 //! The panels of the page: each a function from what is known to finished HTML.
 
 pub mod bar;
+pub mod card;
 pub mod compare;
 pub mod controls;
 pub mod cost;

@@ -83,7 +83,7 @@ pub const EXAMPLES: [(&str, &str); 6] = [
 /// The page in one line, with examples, for a visit without a link.
 pub fn welcome() -> Html {
     html! {
-        section class="welcome" aria-label="About this page" {
+        section class="welcome" data-key="welcome" aria-label="About this page" {
             p class="welcome__line" {
                 b { "Will it fit?" }
                 " Memory, GPUs, time and cost of transformers, with sources."

@@ -7,9 +7,9 @@ use crate::view::answers::{Answers, Standing};
 use crate::view::explaining::{button, place};
 use crate::view::headline::{Headline, replicas_of};
 use crate::view::markup::{Html, html};
+use crate::view::panels::card::card;
 use crate::view::panels::remarks::remarks;
-use crate::view::serving::{self, Counts};
-use crate::view::timing::CardFigure;
+use crate::view::serving::Counts;
 use crate::view::ui::{FromWorkers, Opened};
 use crate::view::words::{self, about, gpus, hardware, tone, upper_first, verdict_word};
 use crate::view::{following, timing};
@@ -56,7 +56,7 @@ fn answer(answers: &Answers, (found, opened): (&FromWorkers, &Opened), said: &He
                     @if said.margin.of_memory { (button(opened, "margin", "what is left or missing")) }
                 }
             }
-            @if let Some(figures) = figures(answers, opened).or_else(|| no_figures(answers)) { (figures) }
+            @if let Some(card) = card(answers, opened) { (card) }
             (remarks(&answers.scenario))
             (note)
             (place(opened, "margin"))
@@ -180,47 +180,6 @@ fn take(found: &UsersAnswer) -> Option<Html> {
             "Use this"
         }
     })
-}
-
-/// Time and money beside the memory: of a training its step, its run and its cost; of serving how fast and how dear it is at the load
-/// that the answer is about. Each opens its explanation.
-fn figures(answers: &Answers, opened: &Opened) -> Option<Html> {
-    let (figures, note) = if let Some(load) = answers.load() {
-        let assumed = serving::load_assumed(&answers.scenario, &answers.job, load, answers.users());
-        (serving::load_figures(&answers.job, load)?.to_vec(), assumed)
-    } else {
-        let figures = timing::card(&answers.job, &answers.estimate, answers.timing())?.to_vec();
-        (figures, timing::caveat(answers.estimate.verdict()).unwrap_or_default().to_owned())
-    };
-    let tile = |figure: &CardFigure| {
-        html! {
-            div class="load__figure" {
-                dt { (figure.label) " " (button(opened, figure.path, &figure.named())) }
-                dd {
-                    b class="number" { (figure.value) }
-                    @if !figure.note.is_empty() {
-                        " "
-                        span class="load__note" { (figure.note) }
-                    }
-                }
-            }
-        }
-    };
-    Some(html! {
-        div class="verdict__load" data-testid="load" {
-            dl class={ "load load--" (figures.len()) } {
-                @for item in &figures { (tile(item)) }
-            }
-            @if !note.is_empty() { p class="load__assumed" { (note) } }
-            @for figure in &figures { (place(opened, figure.path)) }
-        }
-    })
-}
-
-/// Why the card has no time and no money; nothing where it has them.
-fn no_figures(answers: &Answers) -> Option<Html> {
-    let unknown = timing::unknown(&answers.scenario, answers.timing())?;
-    Some(html! { p class="verdict__load" data-testid="load" { (unknown) } })
 }
 
 /// The answer in one line, for the top of a phone's screen.
