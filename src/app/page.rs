@@ -16,7 +16,8 @@ use crate::view::history::History;
 use crate::view::markup::Html;
 use crate::view::panels::controls::FormPlace;
 use crate::view::panels::{curves, dialogs, ledger, printed, top_bar, verdict};
-use crate::view::parts::{self, Around, Concern, Curve, Follows, Now, Part, Seen};
+use crate::view::parts::{self, Curve, Follows, Part};
+use crate::view::seen::{Around, Concern, Now, Seen};
 use crate::worker::wire::What;
 
 /// Starts the page in the element `app`.
