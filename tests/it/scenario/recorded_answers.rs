@@ -187,6 +187,9 @@ fn is_named_anew(link: &str) -> bool {
     model.is_some_and(|model| model.family_of_shape() != model.family)
 }
 
+/// Sentences: the page's words were made plainer, and the count of blockers stays.
+const SENTENCES: [&str; 2] = ["/gpus/reason", "/blockers"];
+
 /// Records changed answers anew for the links above: whole answers for some, only times or names
 /// for others; everything else stays. Run it once after an entry is added.
 #[test]
@@ -205,6 +208,7 @@ fn record_some_anew() {
         let parts: Vec<&str> = [("/time", is_timed), ("/serving/load/time", is_timed), ("/model", is_named_anew(link))]
             .into_iter()
             .chain(of_users)
+            .chain(SENTENCES.map(|part| (part, true)))
             .filter_map(|(part, anew)| anew.then_some(part))
             .collect();
         if !anew && parts.is_empty() {
@@ -214,7 +218,10 @@ fn record_some_anew() {
         if !anew {
             let mut kept = row["answer"].clone();
             for part in parts {
-                if let Some((was, is)) = kept.pointer_mut(part).zip(now.pointer_mut(part)) {
+                let count = |value: &Value| value.as_array().map_or(1, Vec::len);
+                if let Some((was, is)) = kept.pointer_mut(part).zip(now.pointer_mut(part))
+                    && count(was) == count(is)
+                {
                     *was = is.take();
                 }
             }

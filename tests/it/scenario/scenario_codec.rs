@@ -507,7 +507,7 @@ fn links_that_cannot_be_used_say_why() {
     let long = decode(&format!("v1&{}", "x".repeat(3200)));
     assert!(long.failed);
     assert!(
-        long.notices[0].starts_with("This link has 3203 characters, more than the 3100 that links of this page have."),
+        long.notices[0].starts_with("This link has 3203 characters, more than the 3200 that links of this page have."),
         "{long:?}"
     );
     assert!(decode(&"%".repeat(100_000)).failed);
