@@ -32,6 +32,7 @@ pub mod parts;
 pub mod presenter;
 pub mod replay;
 pub mod report;
+pub mod seen;
 pub mod serving;
 pub mod side;
 pub mod timing;
