@@ -26,7 +26,9 @@
 //! | [`launch`] | commands and files that people start runs with: read into a scenario, written from one |
 //! | [`lessons`] | stories made of steps, exercises, answers of students |
 //! | [`charts`] | figures as SVG text |
-//! | [`app`] | the page (in the browser), and its words (everywhere) |
+//! | [`view`] | everything that is shown, as words and HTML; no browser |
+//! | [`worker`] | questions of the page to its workers, and their answers |
+//! | `app` | the page in the browser |
 //!
 //! Data flows one way: a [`scenario::Scenario`] resolves to a [`config::Job`], which is estimated, drawn and written down.
 //!
@@ -89,6 +91,7 @@
 #[macro_use]
 mod lists;
 
+#[cfg(target_arch = "wasm32")]
 pub mod app;
 pub mod catalog;
 pub mod charts;
@@ -112,6 +115,8 @@ pub mod sharding;
 pub mod sources;
 pub mod stacks;
 pub mod units;
+pub mod view;
+pub mod worker;
 
 /// The examples of `docs/library.md`, which run with the documentation's.
 #[cfg(doctest)]

@@ -5,22 +5,23 @@
 
 use leptos::prelude::*;
 
-use super::action::{Action, PlanVerb, SavedVerb, Sent, Settled, TeachVerb};
 use super::browser::{self, Event};
 use super::browser_why;
-use super::curve_view::Line;
-use super::explaining::WHY;
-use super::panels::controls;
-use super::panels::dialogs::of_name;
-use super::panels::fixes::{apply, apply_growth, growths};
-use super::panels::places::PLANNER;
-use super::panels::sections::Section;
-use super::panels::teach;
 use super::shelf::Shelf;
 use super::state::{Change, Dialog, State};
-use super::ui::View;
-use super::{browser_later, following, hearing, page, pasting, planning, presenting, stairs, taking, teaching};
+use super::{browser_later, hearing, page, pasting, planning, presenting, stairs, taking, teaching};
 use crate::scenario::{FieldId, parse};
+use crate::view::action::{Action, PlanVerb, SavedVerb, Sent, Settled, TeachVerb};
+use crate::view::curve_view::Line;
+use crate::view::explaining::WHY;
+use crate::view::following;
+use crate::view::panels::controls;
+use crate::view::panels::dialogs::of_name;
+use crate::view::panels::fixes::{apply, apply_growth, growths};
+use crate::view::panels::places::PLANNER;
+use crate::view::panels::sections::Section;
+use crate::view::panels::teach;
+use crate::view::ui::View;
 
 /// Listens to the whole page.
 pub fn listen(state: State) {
@@ -79,10 +80,9 @@ pub fn listen(state: State) {
     });
 }
 
-/// Text was typed or pasted outside the form's fields.
+/// A text changed: the one in the dialog for pasting, the field that opens it, or an input of the planner.
 fn typed(state: State, event: &Event) {
-    let place = browser::of_target(event, "data-testid");
-    match place.as_deref() {
+    match browser::of_target(event, "data-testid").as_deref() {
         Some("paste-text") => pasting::typed(state),
         Some("paste") => {
             let text = pasting::of_field();

@@ -7,11 +7,11 @@ use gloo_events::EventListener;
 use leptos::prelude::*;
 use web_sys::Event;
 
-use super::history::Snapshot;
 use super::state::{Change, State};
 use super::{browser, browser_modules, page, presenting};
 use crate::scenario::Scenario;
 use crate::scenario::codec::{Decoded, decode};
+use crate::view::history::Snapshot;
 
 /// The event that tells the page that the part has come.
 const CAME: &str = "HeadroomLaterCame";
@@ -27,7 +27,7 @@ const PATIENCE_FOR_NAMES_MS: u32 = 8000;
 mod access {
     /// Has the part at once.
     pub fn listen() {
-        crate::scenario::later::answered_by(crate::app::later::answer);
+        crate::scenario::later::answered_by(crate::view::later::answer);
     }
 }
 
@@ -47,7 +47,7 @@ mod access {
     #[allow(clippy::unnecessary_wraps, reason = "the macro adds the failure of a fetch to the function that it marks")]
     #[wasm_split_helpers::wasm_split(later, fallible)]
     fn answerer() -> Result<Answerer, wasm_split_helpers::SplitLoaderError> {
-        Ok(crate::app::later::answer)
+        Ok(crate::view::later::answer)
     }
 
     /// Fetches the part when somebody wants it. Where it does not come, the next one who wants it asks again.

@@ -4,12 +4,12 @@ use std::cell::Cell;
 
 use leptos::prelude::*;
 
-use super::answers::Answers;
-use super::following::follow;
-use super::modules::{are_all_there, waits};
 use super::state::State;
 use crate::scenario::Scenario;
 use crate::scenario::codec::Decoded;
+use crate::view::answers::Answers;
+use crate::view::following::follow;
+use crate::view::modules::{are_all_there, waits};
 
 thread_local! {
     /// They are on their way: nobody asks twice.

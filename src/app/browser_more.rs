@@ -9,14 +9,14 @@ use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ClipboardEvent, Element, Event, EventInit, HtmlTextAreaElement, IntersectionObserverEntry, MessageEvent, Worker};
 
-use super::answers::Standing;
 use super::browser::{focus, observe, on_rest, patch_inside, within};
-use super::markup::Html;
-use super::more::slot;
-use super::more::wire::{Instance, PROGRAM, READY, Reply, Request, What};
-use super::panels::unanswered;
 use super::state::State;
 use crate::scenario::codec::encode;
+use crate::view::answers::Standing;
+use crate::view::markup::Html;
+use crate::view::panels::unanswered;
+use crate::view::slot;
+use crate::worker::wire::{Instance, PROGRAM, READY, Reply, Request, What};
 
 /// How near to the part in sight a panel is when it is asked for.
 const NEAR: &str = "300px 0px";

@@ -9,12 +9,12 @@ use web_sys::{Element, Event, HtmlElement};
 use super::browser;
 use super::browser::patch_inside;
 use super::browser_more::{ask, is_again};
-use super::explaining::paths;
-use super::markup::Html;
-use super::more::slot;
-use super::more::wire::{MARK, Reply, What};
 use super::state::State;
 use crate::scenario::codec::encode;
+use crate::view::explaining::paths;
+use crate::view::markup::Html;
+use crate::view::slot;
+use crate::worker::wire::{MARK, Reply, What};
 
 /// Keeps open explanations about the present scenario, and listens to what is in them.
 pub fn keep(state: State) {

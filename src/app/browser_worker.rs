@@ -7,12 +7,12 @@ use gloo_events::EventListener;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent, MessagePort, Worker};
 
-use super::later;
-use super::more::answer;
-use super::more::plan::{Desk, Stairway};
-use super::more::questions::Questions;
-use super::more::wire::{Instance, READY, Reply, Request, What};
 use crate::scenario::later::answered_by;
+use crate::view::later;
+use crate::worker::answer;
+use crate::worker::plan::{Desk, Stairway};
+use crate::worker::questions::Questions;
+use crate::worker::wire::{Instance, READY, Reply, Request, What};
 
 /// How often a running search tells how far it is, milliseconds.
 const TELL_MS: f64 = 200.0;

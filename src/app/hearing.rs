@@ -2,13 +2,13 @@
 
 use leptos::prelude::*;
 
-use super::answers::{Plot, Standing};
 use super::browser_tone::{hush, play};
-use super::curve_view::place;
 use super::state::State;
 use crate::charts::{Note, SAMPLE_RATE, SECONDS, tone};
 use crate::planner::{Axis, CurvePoint};
 use crate::units::{Bytes, to_f64};
+use crate::view::answers::{Plot, Standing};
+use crate::view::curve_view::place;
 
 /// Plays a curve as it is drawn, or ends what sounds.
 pub fn hear(state: State, axis: Axis) {

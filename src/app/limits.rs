@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use leptos::prelude::*;
 
-use super::answers::Standing;
 use super::browser;
 use super::browser_more::{ask, fill, is_awake, is_busy};
-use super::markup::Html;
-use super::more::wire::{MARK, What};
 use super::state::{Change, State};
 use crate::scenario::codec::encode;
+use crate::view::answers::Standing;
+use crate::view::markup::Html;
+use crate::worker::wire::{MARK, What};
 
 /// The element that holds the warning where the tensors fit and the allocator finds no room.
 const WARNING: &str = "warning";

@@ -7,18 +7,18 @@ use super::browser::Element;
 use leptos::prelude::*;
 
 use super::browser_more::keep_panel;
-use super::history::History;
-use super::markup::Html;
-use super::more::wire::What;
-use super::panels::controls::FormPlace;
-use super::panels::{curves, dialogs, ledger, printed, top_bar, verdict};
-use super::parts::{self, Curve, Follows, Part};
-use super::seen::{Around, Concern, Now, Seen};
 use super::shelf::Shelf;
 use super::state::{Change, State};
 use super::{actions, browser, limits, planning, presenting, reading, stairs, teaching, typing};
 use super::{browser_later, browser_modules, browser_why};
 use crate::scenario::codec::{Decoded, is_of_lesson};
+use crate::view::history::History;
+use crate::view::markup::Html;
+use crate::view::panels::controls::FormPlace;
+use crate::view::panels::{curves, dialogs, ledger, printed, top_bar, verdict};
+use crate::view::parts::{self, Curve, Follows, Part};
+use crate::view::seen::{Around, Concern, Now, Seen};
+use crate::worker::wire::What;
 
 /// Starts the page in the element `app`.
 pub fn start() {

@@ -4,14 +4,14 @@ use leptos::prelude::*;
 
 use super::browser::{after, value_in};
 use super::browser_more::{ask, set_text_of, text_of, wake, when_typing_rests};
-use super::markup::Html;
-use super::more::slot;
-use super::more::wire::{AS_GENERIC, FILES, MARK, Reply, SNAPSHOT, What};
-use super::panels::dialogs::paste::{AREA, FIELD, Found, NAME, Pasted};
 use super::state::{Change, Dialog, State};
-use super::words::model_name;
 use crate::scenario::codec::{decode, encode};
 use crate::scenario::{FieldId, Value};
+use crate::view::markup::Html;
+use crate::view::panels::dialogs::paste::{AREA, FIELD, Found, NAME, Pasted};
+use crate::view::slot;
+use crate::view::words::model_name;
+use crate::worker::wire::{AS_GENERIC, FILES, MARK, Reply, SNAPSHOT, What};
 
 /// Begins with an empty text.
 pub fn begin(state: State) {

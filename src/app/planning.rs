@@ -4,14 +4,14 @@ use std::rc::Rc;
 
 use leptos::prelude::*;
 
-use super::action::{FitsList, PlanVerb};
 use super::browser::{self, Event};
 use super::browser_more::{ask, fill};
-use super::more::slot;
-use super::more::wire::{Reply, What};
-use super::panels::places::PLANNER;
 use super::state::State;
 use crate::scenario::codec::{decode, encode};
+use crate::view::action::{FitsList, PlanVerb};
+use crate::view::panels::places::PLANNER;
+use crate::view::slot;
+use crate::worker::wire::{Reply, What};
 
 /// Keeps the open panel about the present scenario.
 pub fn keep(state: State) {

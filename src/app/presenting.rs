@@ -1,19 +1,19 @@
-//! The presenter on the page: carries out what its [state machine](super::presenter) says. All steps come at once from the second
+//! The presenter on the page: carries out what its [state machine](crate::view::presenter) says. All steps come at once from the second
 //! program; here they are shown and hidden, and each step's scenario becomes the page's.
 
 use std::rc::Rc;
 
 use leptos::prelude::*;
 
-use super::action::{Order, StageVerb};
 use super::browser::{self, Event};
 use super::browser_more::{ask, fill};
-use super::more::wire::What;
-use super::panels::teach::{PLACE, STAGE, code, link_of_step};
-use super::presenter::{MARKS, PresentedStep, Presenter, Pressed, Show, Then, link_with_lesson, marks};
 use super::state::{Change, State};
 use super::teaching::{carried_out, orders, question};
 use crate::scenario::codec::encode;
+use crate::view::action::{Order, StageVerb};
+use crate::view::panels::teach::{PLACE, STAGE, code, link_of_step};
+use crate::view::presenter::{MARKS, PresentedStep, Presenter, Pressed, Show, Then, link_with_lesson, marks};
+use crate::worker::wire::What;
 
 /// Listens to the presenter's keys, and keeps the figure of its step about the present scenario.
 pub fn listen(state: State) {

@@ -4,13 +4,13 @@ use leptos::prelude::*;
 
 use super::browser::{self, Element, Event};
 use super::browser_tone::hush;
-use super::curve_view;
 use super::hearing::hear;
-use super::history::ONE_STEP_MS;
-use super::panels::curves::{axis_of, index};
 use super::state::{Change, State};
 use crate::planner::Axis;
 use crate::scenario::{FieldId, Mode, Value};
+use crate::view::curve_view;
+use crate::view::history::ONE_STEP_MS;
+use crate::view::panels::curves::{axis_of, index};
 
 /// Listens to everything that happens on the curves.
 pub fn listen(state: State) {

@@ -3,10 +3,10 @@
 use leptos::prelude::*;
 
 use super::state::{Change, State};
-use super::ui::Saved;
-use super::words::about;
 use super::{browser, browser_later};
 use crate::scenario::records::{self, SavedScenario};
+use crate::view::ui::Saved;
+use crate::view::words::about;
 
 /// The saved scenarios and what can be done with them.
 #[derive(Clone, Copy)]

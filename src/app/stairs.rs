@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::answers::{Stairs, Standing};
 use super::browser;
 use super::browser_more::ask;
-use super::more::wire::What;
 use super::state::{Change, State};
-use super::ui::FromWorkers;
 use crate::scenario::codec::encode;
+use crate::view::answers::{Stairs, Standing};
+use crate::view::ui::FromWorkers;
+use crate::worker::wire::What;
 
 /// Looks for the best layouts anew whenever the scenario has changed and the page rests.
 pub fn keep(state: State) {

@@ -8,19 +8,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use leptos::prelude::*;
 
-use super::answers::{Answers, Plots};
 use super::browser;
-use super::fields::picker::Picker;
-use super::following::follow;
-use super::history::{History, ONE_STEP_MS, Snapshot};
-use super::panels::controls::FormPlace;
-use super::presenter::Lessons;
-pub use super::ui::Dialog;
-use super::ui::{ChartsLook, Dialogs, Drafts, FromWorkers, Messages, Notice, Opened, SavedList, Toast, Ui, View};
 use crate::planner::Axis;
 use crate::scenario::codec::MOST_COMPARED;
 use crate::scenario::records::SavedScenario;
 use crate::scenario::{FieldId, Scenario, Value};
+use crate::view::answers::{Answers, Plots};
+use crate::view::fields::picker::Picker;
+use crate::view::following::follow;
+use crate::view::history::{History, ONE_STEP_MS, Snapshot};
+use crate::view::panels::controls::FormPlace;
+use crate::view::presenter::Lessons;
+pub use crate::view::ui::Dialog;
+use crate::view::ui::{ChartsLook, Dialogs, Drafts, FromWorkers, Messages, Notice, Opened, SavedList, Toast, Ui, View};
 
 /// Everything the panels read: one page's, which lives as long as the page. A reference, so that every closure copies one word.
 #[derive(Clone, Copy)]

@@ -4,10 +4,10 @@ use leptos::prelude::*;
 
 use super::browser;
 use super::browser_more::{ask, fill};
-use super::more::slot;
-use super::more::wire::{Reply, What};
-use super::panels::dialogs::share::PLACE;
 use super::state::State;
+use crate::view::panels::dialogs::share::PLACE;
+use crate::view::slot;
+use crate::worker::wire::{Reply, What};
 
 /// Asks for the buttons.
 pub fn begin(state: State) {

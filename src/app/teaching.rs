@@ -3,17 +3,17 @@
 
 use leptos::prelude::*;
 
-use super::action::{Order, TeachVerb, TeachView};
 use super::actions::not_understood;
 use super::browser;
 use super::browser_more::{ask, fill};
-use super::markup::Html;
-use super::more::slot;
-use super::more::wire::{MARK, What};
-use super::panels::teach::PLACE;
 use super::presenting;
 use super::state::State;
 use crate::scenario::codec::{encode, is_of_lesson};
+use crate::view::action::{Order, TeachVerb, TeachView};
+use crate::view::markup::Html;
+use crate::view::panels::teach::PLACE;
+use crate::view::slot;
+use crate::worker::wire::{MARK, What};
 
 /// The panel was unfolded.
 pub fn begin(state: State) {

@@ -2,12 +2,12 @@
 
 use super::actions;
 use super::browser::{self, Event};
-use super::fields::picker::{Picker, Way, option_id};
-use super::fields::stepped;
-use super::history::window_of;
 use super::state::{Change, State};
-use super::ui::{Dialog, Unread};
 use crate::scenario::{Field, FieldId, FieldKind, Value, field, field_of_key, parse};
+use crate::view::fields::picker::{Picker, Way, option_id};
+use crate::view::fields::stepped;
+use crate::view::history::window_of;
+use crate::view::ui::{Dialog, Unread};
 
 /// Listens to all inputs.
 pub fn listen(state: State) {

@@ -4,16 +4,16 @@
 
 use crate::support;
 
-use headroom::app::answers::Answers;
-use headroom::app::history::Snapshot;
-use headroom::app::side::Side;
-use headroom::app::{serving, timing};
 use headroom::config::Job;
 use headroom::estimator::time::Timing;
 use headroom::estimator::{MemoryKind, estimate};
 use headroom::explain::{Explainer, Explanation, Expr, Form, latex, mathml, numbers, symbols, text};
 use headroom::scenario::codec::decode;
 use headroom::units::{Bytes, MemoryUnit};
+use headroom::view::answers::Answers;
+use headroom::view::history::Snapshot;
+use headroom::view::side::Side;
+use headroom::view::{serving, timing};
 use proptest::prelude::*;
 use support::random;
 
@@ -465,7 +465,7 @@ fn every_figure_of_time_cost_and_model_explains_itself() {
         };
         let timed = timing::facts(&answers.job, answers.timing());
         let cached = serving::cache(&answers.job, &answers.estimate, MemoryUnit::Gib);
-        let listed = headroom::app::panels::cost::facts(&answers.job, &answers.estimate, MemoryUnit::Gib);
+        let listed = headroom::view::panels::cost::facts(&answers.job, &answers.estimate, MemoryUnit::Gib);
         let names = timed.iter().chain(&cached).map(|fact| fact.0).chain(listed.iter().map(|fact| fact.0)).chain(terms);
         for name in names {
             let found = explainer.explain(&format!("time/{name}")).unwrap_or_else(|| panic!("{link}: nothing explains {name}"));

@@ -3,14 +3,14 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
-use headroom::app::more::answer;
-use headroom::app::more::wire::{MARK, Reply, Request, What};
 use headroom::lessons::answer::{check, read};
 use headroom::lessons::figure::{Amount, FIGURES, Facts, Figure, Unit, Whose};
 use headroom::lessons::story::{LONGEST_LINK, LONGEST_TEXT, Look, Step, Story, StoryError, Told, packed, shipped, unpacked};
 use headroom::lessons::worksheet::{Code, Kept, KeptError, Outcome, Worksheet, word};
 use headroom::scenario::codec::{decode, encode};
 use headroom::units::MemoryUnit;
+use headroom::worker::answer;
+use headroom::worker::wire::{MARK, Reply, Request, What};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};

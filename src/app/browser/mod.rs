@@ -32,8 +32,8 @@ pub use self::stage::{
     show_step, steps_that_ask, stories, targets, unfold, unfold_for,
 };
 pub use self::storage::{forget, is_dark, new_id, on_storage_change, save, saved, saved_theme, set_theme, stored, switch_theme};
-use super::history::Snapshot;
 use crate::scenario::codec::{encode_all, with_page_parts};
+use crate::view::history::Snapshot;
 
 /// The state of the page's leaf between two events: handles of the browser, and the link that it wrote last. They belong to the one thread
 /// that has a document and may not leave it, so that no signal can hold them.

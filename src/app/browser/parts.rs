@@ -11,10 +11,10 @@ use web_sys::{Element, HtmlDialogElement, HtmlElement};
 
 use super::patch::{patch, shown};
 use super::{LEAF, after, document, fragment_of, link_is_written, mark, now_ms, sight, window, write_link};
-use crate::app::answers::Standing;
-use crate::app::markup::Html;
-use crate::app::presenter::link_with_lesson;
 use crate::app::state::State;
+use crate::view::answers::Standing;
+use crate::view::markup::Html;
+use crate::view::presenter::link_with_lesson;
 
 /// How long after a frame began its picture is surely on its way to the screen, and input that came meanwhile has been taken.
 const PAINTED_MS: u32 = 4;

@@ -3,8 +3,8 @@
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Node};
 
-use crate::app::diff::{self, Step, Tree, unescaped};
-use crate::app::markup::Html;
+use crate::view::diff::{self, Step, Tree, unescaped};
+use crate::view::markup::Html;
 
 /// Makes the inside of an element what the HTML says.
 pub fn patch_inside(element: &Element, html: &Html) {

@@ -12,8 +12,8 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, IntersectionObserver, IntersectionObserverEntry, IntersectionObserverInit};
 
 use super::{LEAF, after, document, focus, on, window};
-use crate::app::action::Action;
-use crate::app::panels::sections::Section;
+use crate::view::action::Action;
+use crate::view::panels::sections::Section;
 
 /// The attribute of a place whose parts wait; `fields.css` says how.
 const WAITS: &str = "data-waits";

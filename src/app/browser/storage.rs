@@ -8,9 +8,9 @@ use web_sys::StorageEvent;
 
 use super::clock_ms;
 use super::json::Json;
-use crate::app::ui::Saved;
 use crate::scenario::records::{self, KEY_PREFIX, RecordError, SavedScenario};
 use crate::units::sort_short;
+use crate::view::ui::Saved;
 
 const THEME: &str = "headroom:theme";
 

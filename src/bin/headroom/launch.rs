@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use headroom::app::anything::{Understood, answer, report, understood};
-use headroom::app::launching::{in_order, remedies, summary};
-use headroom::app::report::Report;
 use headroom::launch::{Format, MAX_BYTES, Pasted, Row, write};
 use headroom::scenario::{Scenario, codec};
+use headroom::view::anything::{Understood, answer, report, understood};
+use headroom::view::launching::{in_order, remedies, summary};
+use headroom::view::report::Report;
 
 use crate::files::text_of;
 

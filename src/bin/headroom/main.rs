@@ -21,16 +21,16 @@ mod native {
     use std::process::ExitCode;
     use std::time::SystemTime;
 
-    use headroom::app::anything::scenario_of;
-    use headroom::app::export::{self, Luggage, file};
-    use headroom::app::more::explain::explained;
-    use headroom::app::report::{Report, json};
-    use headroom::app::what_fits::{as_json, as_text, by_size, what_fits};
     use headroom::config::Job;
     use headroom::lessons::figure::{FIGURES, Facts, Figure};
     use headroom::scenario::codec::Decoded;
     use headroom::scenario::{FieldId, Scenario, Value, codec, field, reference};
     use headroom::units::MemoryUnit;
+    use headroom::view::anything::scenario_of;
+    use headroom::view::export::{self, Luggage, file};
+    use headroom::view::report::{Report, json};
+    use headroom::view::what_fits::{as_json, as_text, by_size, what_fits};
+    use headroom::worker::explain::explained;
 
     use crate::{import, launch, log, oom, snapshot};
 

@@ -1,10 +1,10 @@
 //! Servers: containers, files that scripts write or name, weight formats in a model's name, and
 //! contexts that are divided among requests.
 
-use headroom::app::report::Report;
 use headroom::estimator::Verdict;
 use headroom::launch::{Launched, Pasted, Way, read};
 use headroom::scenario::{FieldId, Scenario, Value};
+use headroom::view::report::Report;
 
 fn said(text: &str) -> Launched {
     read(&[Pasted { name: "", text }], &Scenario::default()).unwrap_or_else(|error| panic!("{text}\n{error}"))

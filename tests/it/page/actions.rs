@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use headroom::app::action::{Action, PlanVerb, Sent, Settled};
+use headroom::view::action::{Action, PlanVerb, Sent, Settled};
 use miniz_oxide::inflate::decompress_to_vec_zlib;
 
 /// The recorded HTML of every part and panel, which another test holds to be what they write; numbers in it are 0.

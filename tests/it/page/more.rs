@@ -2,14 +2,14 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a failed expectation is a failed test")]
 
-use headroom::app::more::answer;
-use headroom::app::more::plan::Desk;
-use headroom::app::more::wire::{Reply, Request, What};
 use headroom::estimator::estimate;
 use headroom::import::config_json;
 use headroom::scenario::Scenario;
 use headroom::scenario::codec::{decode, encode};
 use headroom::units::MemoryUnit;
+use headroom::worker::answer;
+use headroom::worker::plan::Desk;
+use headroom::worker::wire::{Reply, Request, What};
 
 const LINKS: [&str; 7] = [
     "v1",

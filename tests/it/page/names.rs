@@ -5,22 +5,22 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use headroom::app::answers::{Answers, Other};
-use headroom::app::basis::catalog_rows;
-use headroom::app::compared::lines;
-use headroom::app::export::{Form, Luggage, file};
-use headroom::app::history::Snapshot;
-use headroom::app::more::answer;
-use headroom::app::more::wire::{AS_GENERIC, MARK, Reply, Request, What};
-use headroom::app::panels::verdict::{spoken, verdict};
-use headroom::app::panels::{compare, printed};
-use headroom::app::report::{Report, json};
-use headroom::app::ui::{FromWorkers, Opened};
-use headroom::app::words::{about, accelerator_name, model_name, remarks};
 use headroom::catalog;
 use headroom::scenario::codec::{decode, encode};
 use headroom::scenario::{FieldId, Mode, Scenario, Value, field, fields};
 use headroom::units::MemoryUnit;
+use headroom::view::answers::{Answers, Other};
+use headroom::view::basis::catalog_rows;
+use headroom::view::compared::lines;
+use headroom::view::export::{Form, Luggage, file};
+use headroom::view::history::Snapshot;
+use headroom::view::panels::verdict::{spoken, verdict};
+use headroom::view::panels::{compare, printed};
+use headroom::view::report::{Report, json};
+use headroom::view::ui::{FromWorkers, Opened};
+use headroom::view::words::{about, accelerator_name, model_name, remarks};
+use headroom::worker::answer;
+use headroom::worker::wire::{AS_GENERIC, MARK, Reply, Request, What};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/configs")

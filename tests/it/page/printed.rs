@@ -4,18 +4,18 @@
 
 use crate::support;
 
-use headroom::app::answers::Answers;
-use headroom::app::history::Snapshot;
-use headroom::app::panels::{bar, ledger};
-use headroom::app::report::Report;
-use headroom::app::ui::{ChartsLook, Opened};
-use headroom::app::words::kinds;
 use headroom::config::Job;
 use headroom::estimator::{Estimate, MemoryKind, Printed, estimate};
 use headroom::explain::{Explainer, Explanation};
 use headroom::lessons::figure::{Facts, Figure};
 use headroom::scenario::codec::decode;
 use headroom::units::{Bytes, MemoryUnit, Scale};
+use headroom::view::answers::Answers;
+use headroom::view::history::Snapshot;
+use headroom::view::panels::{bar, ledger};
+use headroom::view::report::Report;
+use headroom::view::ui::{ChartsLook, Opened};
+use headroom::view::words::kinds;
 use proptest::prelude::*;
 use support::random;
 

@@ -12,10 +12,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use headroom::app::report::{Report, json};
 use headroom::scenario::codec::decode;
 use headroom::scenario::{FieldDefault, FieldKind, Scenario, field, fields};
 use headroom::sharding::Buckets;
+use headroom::view::report::{Report, json};
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use miniz_oxide::inflate::decompress_to_vec_zlib;
 use serde_json::{Value, json as object};

@@ -2,9 +2,9 @@
 //!
 //! `cargo xtask build --package` makes `dist-package/` of it, which `npm pack` packs: for browsers, bundlers and Node, with types.
 
-use headroom::app::anything::{self, answer, understood};
 use headroom::launch::{Format, Pasted, write};
 use headroom::scenario::Scenario;
+use headroom::view::anything::{self, answer, understood};
 use serde_json::{Value, json};
 
 /// The answer to a text, as JSON: a link, a command or file of another tool, or a `config.json`. `onto` is a link that says which accelerator

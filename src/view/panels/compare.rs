@@ -1,0 +1,192 @@
+//! Up to four scenarios side by side.
+
+use crate::scenario::Scenario;
+use crate::view::answers::{Answers, Other, Standing};
+use crate::view::compared::{Cell, LETTERS, Line, labels, lines};
+use crate::view::history::Snapshot;
+use crate::view::markup::{Html, html};
+
+/// Pin, swap, and the table of differences.
+pub fn compare(said: &Snapshot, answers: &Answers) -> Html {
+    let count = said.compare.len();
+    html! {
+        div data-own="compare" data-testid="compare" {
+            div class="section__head" {
+                h2 { "Compare" }
+                div class="section__tools" {
+                    button type="button" class="button" data-do="unpin" hidden[count == 0] {
+                        "Stop comparing"
+                    }
+                    button type="button" class="button" data-testid="pin" data-do="pin"
+                        hidden[count == LETTERS.len()] {
+                        "Keep this as "
+                        (LETTERS.get(count).copied().unwrap_or_default())
+                    }
+                }
+            }
+            p class="saved__empty" hidden[count > 0] {
+                "Keep this scenario as B, then change the form. The bar, the curves and this table \
+                 show both, and one link holds both."
+            }
+            @if count > 0 { (differences(said, answers)) }
+        }
+    }
+}
+
+/// What differs, inputs first, then results.
+fn differences(said: &Snapshot, answers: &Answers) -> Html {
+    let all: Vec<&Scenario> = std::iter::once(&said.scenario).chain(answers.others.iter().map(|other| &other.scenario)).collect();
+    let labels = labels(&all);
+    let label = |at: usize| labels.get(at).map(String::as_str).unwrap_or_default();
+    let one = |(at, (letter, other)): (usize, (&&str, &Other))| head(at, letter, label(at + 1), other);
+    let lines = lines(&said.scenario, answers);
+    let none = said.compare.iter().all(|other| said.scenario.differences(other).is_empty());
+    html! {
+        div class="compare__scroll" tabindex="0" role="region" aria-label="What differs" {
+            table class="table compare" {
+                thead {
+                    tr {
+                        th scope="col" { "What differs" }
+                        th scope="col" class="num" {
+                            "A, shown"
+                            span class="compare__label" { (label(0)) }
+                            @if answers.standing != Standing::Present { (trouble()) }
+                        }
+                        @for item in LETTERS.iter().zip(&answers.others).enumerate() {
+                            (one(item))
+                        }
+                    }
+                }
+                tbody {
+                    @if none { tr { th scope="row" { "No input differs yet" } } }
+                    @for item in &lines { (row(item)) }
+                }
+            }
+        }
+    }
+}
+
+/// Says in a scenario's head that it has no results.
+fn trouble() -> Html {
+    html! {
+        br;
+        "It has an input that needs a look"
+    }
+}
+
+/// The head of one pinned scenario: its letter, and what can be done with it.
+fn head(at: usize, letter: &str, label: &str, other: &Other) -> Html {
+    let at = at.to_string();
+    html! {
+        th scope="col" class="num" {
+            (letter)
+            ", kept"
+            span class="compare__label" { (label) }
+            @if other.answer.is_none() { (trouble()) }
+            br;
+            button type="button" class="link" aria-label={ "Swap A and " (letter) }
+                data-do={ "swap:" (at) } {
+                "Swap"
+            }
+            " "
+            button type="button" class="link" aria-label={ "Remove " (letter) }
+                data-do={ "unpin:" (at) } {
+                "Remove"
+            }
+        }
+    }
+}
+
+fn row(line: &Line) -> Html {
+    let cell = |Cell { text, more }: &Cell| {
+        html! {
+            td class="num" {
+                (text)
+                @if let Some(more) = more.as_ref() {
+                    " "
+                    span class="compare__more" { (more) }
+                }
+            }
+        }
+    };
+    html! {
+        tr class=(if line.differs() { "compare__differs" } else { "" }) {
+            th scope="row" { (line.name) }
+            td class="num" { (line.shown) }
+            @for item in &line.others { (cell(item)) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compare;
+    use crate::scenario::codec::decode;
+    use crate::view::answers::Answers;
+    use crate::view::history::Snapshot;
+    use crate::view::markup::Html;
+    use crate::view::panels::tests::{count, text};
+
+    fn table(a: &str, others: &[&str]) -> Html {
+        let said = Snapshot { scenario: decode(a).scenario, compare: others.iter().map(|link| decode(link).scenario).collect() };
+        compare(&said, &Answers::of(&said, None).0)
+    }
+
+    #[test]
+    fn differences_come_with_all_values() {
+        let (a, b, c) = ("v1&m=llama3-8b&n=8", "v1&m=llama3-8b&n=16", "v1&m=llama3-8b&n=32");
+        let alone = table(a, &[]);
+        assert_eq!((count(&alone, "<table"), count(&alone, " hidden")), (0, 1));
+        assert!(text(&alone).contains("Keep this as B"));
+        let both = table(a, &[b]);
+        assert!(text(&both).contains("GPUs816"), "{}", text(&both));
+        assert_eq!((count(&both, "<table"), count(&both, " hidden")), (1, 1));
+        assert!(text(&both).contains("Keep this as C"));
+        let four = table(a, &[b, c, a]);
+        assert!(text(&four).contains("GPUs816328"), "{}", text(&four));
+        assert_eq!((count(&four, "data-do=\"swap:"), count(&four, " hidden")), (3, 2));
+        assert!(text(&table(a, &[a])).contains("No input differs yet"));
+    }
+
+    #[test]
+    fn gpus_for_the_users_are_compared_where_some_are_stated() {
+        let both = text(&table("v1&do=serve&m=llama3-8b&n=1&usr=10", &["v1&do=serve&m=llama3-8b&n=1&usr=100"]));
+        assert!(both.contains("GPUs that carry the users12"), "{both}");
+        let (first, second) = ("v1&do=serve&m=llama3-8b&n=1", "v1&do=serve&m=llama3-8b&n=2");
+        assert!(!text(&table(first, &[second])).contains("carry the users"));
+    }
+
+    #[test]
+    fn printed_differences_are_those_of_the_printed_values() {
+        let four =
+            table("v1&m=llama3-8b&n=8", &["v1&m=llama3-8b&n=16", "v1&m=llama3-70b&n=64&rc=full", "v1&do=serve&m=llama3-8b"]);
+        let amount = |words: &str| words.split(' ').next().unwrap_or_default().parse::<f64>().unwrap_or(0.0);
+        let mut checked = 0;
+        for row in four.as_str().split("<tr").filter(|row| row.contains("compare__more") && !row.contains('×')) {
+            let cells: Vec<&str> =
+                row.split("<td class=\"num\">").skip(1).filter_map(|cell| cell.split("</td>").next()).collect();
+            let mine = amount(cells[0]);
+            for cell in cells.iter().skip(1) {
+                let more = cell.split("compare__more\">").nth(1).and_then(|rest| rest.split('<').next()).unwrap_or("0");
+                let more: f64 = more.replace('−', "-").replace(['+', '\u{202f}'], "").parse().unwrap();
+                assert!((amount(cell) - mine - more).abs() < 0.051, "{row}");
+                checked += 1;
+            }
+        }
+        assert!(checked > 10, "{checked}");
+    }
+
+    #[test]
+    fn what_fits_units_and_differences_are_said() {
+        let words = text(&table("v1&m=llama3-8b&n=8", &["v1&m=llama3-70b&n=8&s=4096&price=4"]));
+        for said in ["Fits", "Does not fit", "Sequence length8192 tokens4096 tokens", "Cost of the run$", " ×"] {
+            assert!(words.contains(said), "{said}: {words}");
+        }
+    }
+
+    #[test]
+    fn an_other_that_cannot_be_resolved_says_so() {
+        let words = text(&table("v1&m=llama3-8b&n=8", &["v1&m=llama3-8b&n=8&tp=3"]));
+        assert!(words.contains("B, keptLlama 3 8B, tensor parallel 3It has an input that needs a look"), "{words}");
+    }
+}

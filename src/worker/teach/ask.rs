@@ -1,0 +1,166 @@
+//! Questions of the page about stories, and the orders to it.
+
+use std::cell::OnceCell;
+
+use crate::lessons::figure::{FIGURES, Facts, Figure};
+use crate::lessons::story::{Story, plain};
+use crate::lessons::worksheet::{Kept, KeptError};
+use crate::scenario::codec::decode;
+use crate::view::action::{Order, StoryStep};
+use crate::view::markup::Html;
+use crate::worker::plan::form::Form;
+use crate::worker::wire::MARK;
+
+/// The beginnings of the names of records that the browser keeps, by kind.
+const STORY: &str = "story:";
+const SHEET: &str = "sheet:";
+
+/// A question about teaching.
+#[derive(Default)]
+pub struct Asked {
+    /// The verb as it travels, such as `record:own-1`.
+    pub verb: String,
+    /// The address of the page, without a fragment.
+    pub address: String,
+    /// The link of the present scenario.
+    pub fragment: String,
+    /// The values of the panel's inputs.
+    pub form: Form,
+    /// The lecturer's own stories as they are stored: id and file.
+    pub stored: Vec<(String, String)>,
+    /// Progress on worksheets as it is stored: class and record.
+    sheets: Vec<(String, String)>,
+    figures: OnceCell<Vec<&'static Figure>>,
+}
+
+impl Asked {
+    /// Reads verb, address and inputs, line by line, and after each [`MARK`] the name of a record, such as `story:own-1`, and the record.
+    pub fn read(text: &str, fragment: &str) -> Self {
+        let mut parts = text.split(MARK);
+        let mut head = parts.next().unwrap_or_default().splitn(3, '\n');
+        let mut line = || head.next().unwrap_or_default().to_owned();
+        let (verb, address, form) = (line(), line(), line());
+        let records: Vec<_> = parts.filter_map(|part| part.split_once('\n')).collect();
+        let of = |kind: &str| {
+            let named = |(name, file): &(&str, &str)| Some((name.strip_prefix(kind)?.to_owned(), (*file).to_owned()));
+            records.iter().filter_map(named).collect()
+        };
+        let (stored, sheets) = (of(STORY), of(SHEET));
+        Self { verb, address, fragment: fragment.to_owned(), form: Form::read(&form), stored, sheets, figures: OnceCell::new() }
+    }
+
+    /// The own stories that can be read.
+    pub fn own(&self) -> Vec<Story> {
+        self.stored.iter().filter_map(|(id, file)| Some(Story { id: id.clone(), ..Story::read(file).ok()? })).collect()
+    }
+
+    /// The figures that the present scenario has.
+    pub fn figures(&self) -> &[&'static Figure] {
+        self.figures.get_or_init(|| {
+            let facts = Facts::of(&decode(&self.fragment).scenario).ok();
+            FIGURES.iter().filter(|figure| facts.as_ref().is_none_or(|facts| (figure.of)(facts).is_some())).collect()
+        })
+    }
+
+    /// What is kept of a class's worksheets; nothing where a newer version of the page keeps it. What cannot be read is put aside.
+    pub(super) fn kept(&self, class: &str, orders: &mut Orders) -> Option<Kept> {
+        let Some((_, record)) = self.sheets.iter().find(|(known, _)| known == class) else { return Some(Kept::default()) };
+        match Kept::read(class, record) {
+            Ok(kept) => Some(kept),
+            Err(KeptError::UnknownVersion(_)) => None,
+            Err(KeptError::Malformed) => {
+                orders.0.push(Order::Aside(format!("{SHEET}{class}")));
+                orders.problem("Your progress on this worksheet could not be read. It was set aside in this browser's storage; nothing was deleted.");
+                Some(Kept::default())
+            }
+        }
+    }
+
+    /// The same question, with other stories stored.
+    #[must_use]
+    pub fn with(&self, stored: Vec<(String, String)>) -> Self {
+        let Self { verb, address, fragment, form, sheets, figures, .. } = self;
+        Self {
+            verb: verb.clone(),
+            address: address.clone(),
+            fragment: fragment.clone(),
+            form: form.clone(),
+            stored,
+            sheets: sheets.clone(),
+            figures: figures.clone(),
+        }
+    }
+
+    /// A name that no own story has.
+    pub fn free_id(&self) -> String {
+        let taken = |id: &str| self.stored.iter().any(|(known, _)| known == id);
+        (1..=self.stored.len() + 1).map(|number| format!("own-{number}")).find(|id| !taken(id)).unwrap_or_default()
+    }
+
+    /// The text of an input, as a story may hold it.
+    pub fn text(&self, name: &str, longest: usize) -> String {
+        plain(self.form.text(name), longest)
+    }
+
+    /// The link of a part of the page, such as `task=algebra`, beside the default scenario.
+    pub fn link(&self, part: &str) -> String {
+        format!("{}#v1&{part}", self.address)
+    }
+
+    /// The present scenario's link in its shortest form.
+    pub fn scenario(&self) -> String {
+        crate::scenario::codec::encode(&decode(&self.fragment).scenario)
+    }
+}
+
+/// Orders to the page, which it carries out before it shows the answer.
+#[derive(Debug, Default)]
+pub(super) struct Orders(Vec<Order>);
+
+impl Orders {
+    /// Keep a story.
+    pub(super) fn store(&mut self, story: &Story) {
+        self.0.push(Order::Store(format!("{STORY}{}", story.id), story.write()));
+    }
+
+    /// Forget a story.
+    pub(super) fn forget(&mut self, id: &str) {
+        self.0.push(Order::Forget(format!("{STORY}{id}")));
+    }
+
+    /// Put a story aside that cannot be read.
+    pub(super) fn aside(&mut self, id: &str) {
+        self.0.push(Order::Aside(format!("{STORY}{id}")));
+    }
+
+    /// Keep the progress on a class's worksheets.
+    pub(super) fn progress(&mut self, class: &str, kept: &Kept) {
+        self.0.push(Order::Progress(format!("{SHEET}{class}"), kept.write()));
+    }
+
+    /// Hand a story to the browser's downloads.
+    pub(super) fn file(&mut self, story: &Story) {
+        self.0.push(Order::File(story.id.clone(), story.write()));
+    }
+
+    /// A short message.
+    pub(super) fn say(&mut self, text: &str) {
+        self.0.push(Order::Say(text.to_owned()));
+    }
+
+    /// A problem.
+    pub(super) fn problem(&mut self, text: &str) {
+        self.0.push(Order::Problem(text.to_owned()));
+    }
+
+    /// A step of a story to present.
+    pub(super) fn step(&mut self, step: StoryStep) {
+        self.0.push(Order::Step(step));
+    }
+
+    /// Orders and HTML as they travel.
+    pub(super) fn write(&self, html: &Html) -> String {
+        let lines: Vec<String> = self.0.iter().map(Order::write).collect();
+        format!("{}{MARK}{}", lines.join("\n"), html.as_str())
+    }
+}

@@ -1,0 +1,250 @@
+//! What page and worker say to each other: one line of words, then text.
+
+use crate::units::MemoryUnit;
+use crate::view::markup::Html;
+
+/// What the worker says once it listens.
+pub const READY: &str = "ready";
+
+/// What stands between the parts of a question or an answer that has several: a letter that no text has.
+pub const MARK: char = '\u{1e}';
+
+/// Mark before a pasted text that asks for an unknown kind to be counted as a generic decoder.
+pub const AS_GENERIC: &str = "as-generic";
+
+/// Mark before the bytes of a memory snapshot, in base64.
+pub const SNAPSHOT: &str = "snapshot";
+
+/// Mark before the files of a model: each one's name and its beginning, in base64.
+pub const FILES: &str = "files";
+
+/// Whether further answers follow.
+const MORE: &str = "more";
+const LAST: &str = "last";
+
+/// The name of the workers' program, as its files begin.
+pub const PROGRAM: &str = "headroom-worker";
+
+/// One of the two workers that run the program: a panel does not wait until a search ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instance {
+    /// Panels and texts.
+    Panels,
+    /// Searches over layouts.
+    Searches,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The five documents side by side.
+    Methods,
+    /// What the answer rests on.
+    Evidence,
+    /// Memory over one step.
+    Timeline,
+    /// Memory as the GPU shows it.
+    Device,
+    /// The answers of PyTorch's allocator as numbers; behind a [`MARK`] a warning, where it does not find room for what would fit.
+    Limits,
+    /// How well the engine meets what was measured.
+    Accuracy,
+    /// The formulas of figures; their paths stand in the text, one a line.
+    Explain,
+    /// A `config.json`, read into the scenario.
+    Paste,
+    /// The search over layouts; answers stream until it ends.
+    Plan,
+    /// The best layout at each number of GPUs, as text.
+    Stairs,
+    /// Models that fit the scenario's accelerators; their order and the one way that is listed stand in the text.
+    Fits,
+    /// What can be taken along, as buttons; or one file of it, as text behind a line with its name and media type.
+    Export,
+    /// The panel of stories and exercises, with orders to the page before the HTML.
+    Teach,
+    /// A story to present, or an answer to a question of it.
+    Story,
+    /// The figure of a story's step, named in the text, for the scenario as it is now.
+    Figure,
+}
+
+impl What {
+    /// Every kind of request.
+    pub const ALL: [Self; 15] = [
+        Self::Methods,
+        Self::Evidence,
+        Self::Timeline,
+        Self::Device,
+        Self::Limits,
+        Self::Accuracy,
+        Self::Explain,
+        Self::Paste,
+        Self::Fits,
+        Self::Export,
+        Self::Plan,
+        Self::Stairs,
+        Self::Teach,
+        Self::Story,
+        Self::Figure,
+    ];
+
+    /// The worker that answers.
+    pub const fn instance(self) -> Instance {
+        match self {
+            Self::Plan | Self::Stairs => Instance::Searches,
+            Self::Methods
+            | Self::Evidence
+            | Self::Timeline
+            | Self::Device
+            | Self::Limits
+            | Self::Accuracy
+            | Self::Explain
+            | Self::Paste
+            | Self::Fits
+            | Self::Export
+            | Self::Teach
+            | Self::Story
+            | Self::Figure => Instance::Panels,
+        }
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Methods => "methods",
+            Self::Evidence => "evidence",
+            Self::Timeline => "timeline",
+            Self::Device => "device",
+            Self::Limits => "limits",
+            Self::Accuracy => "accuracy",
+            Self::Explain => "explain",
+            Self::Paste => "paste",
+            Self::Fits => "fits",
+            Self::Plan => "plan",
+            Self::Stairs => "stairs",
+            Self::Export => "export",
+            Self::Teach => "teach",
+            Self::Story => "story",
+            Self::Figure => "figure",
+        }
+    }
+
+    fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|what| what.word() == word)
+    }
+}
+
+/// A question of the page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Its number; a later question has a higher one.
+    pub number: u32,
+    /// What is asked for.
+    pub what: What,
+    /// The unit that amounts are written in.
+    pub unit: MemoryUnit,
+    /// The scenario's link, the part after `#`.
+    pub fragment: String,
+    /// The pasted text, or the planner's form; empty for the other questions.
+    pub text: String,
+}
+
+impl Request {
+    /// As it travels.
+    pub fn write(&self) -> String {
+        let Self { number, what, unit, fragment, text } = self;
+        format!("{number} {} {unit} {fragment}\n{text}", what.word())
+    }
+
+    /// Reads what [`Request::write`] wrote; nothing for any other text.
+    pub fn read(message: &str) -> Option<Self> {
+        let (head, text) = message.split_once('\n')?;
+        let mut words = head.splitn(4, ' ');
+        let number = words.next()?.parse().ok()?;
+        let what = What::of(words.next()?)?;
+        let unit = words.next()?;
+        let unit = [MemoryUnit::Gib, MemoryUnit::Gb].into_iter().find(|known| known.name() == unit)?;
+        Some(Self { number, what, unit, fragment: words.next()?.to_owned(), text: text.to_owned() })
+    }
+}
+
+/// The worker's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The question's number.
+    pub number: u32,
+    /// What was asked for.
+    pub what: What,
+    /// Whether further answers to the same question follow.
+    pub more: bool,
+    /// The link of the scenario with the pasted model, where the text could be read.
+    pub fragment: Option<String>,
+    /// Finished HTML; of a file to take along its name and media type in one line, then its text.
+    pub html: String,
+}
+
+impl Reply {
+    /// Its HTML, which the program's other half made.
+    pub fn made(self) -> Html {
+        Html::made(self.html)
+    }
+
+    /// As it travels.
+    pub fn write(&self) -> String {
+        let Self { number, what, more, fragment, html } = self;
+        let turn = if *more { MORE } else { LAST };
+        format!("{number} {} {turn} {}\n{html}", what.word(), fragment.as_deref().unwrap_or_default())
+    }
+
+    /// Reads what [`Reply::write`] wrote; nothing for any other text.
+    pub fn read(message: &str) -> Option<Self> {
+        let (head, html) = message.split_once('\n')?;
+        let mut words = head.splitn(4, ' ');
+        let number = words.next()?.parse().ok()?;
+        let what = What::of(words.next()?)?;
+        let more = match words.next()? {
+            MORE => true,
+            LAST => false,
+            _ => return None,
+        };
+        let fragment = words.next().filter(|fragment| !fragment.is_empty()).map(str::to_owned);
+        Some(Self { number, what, more, fragment, html: html.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for what in What::ALL {
+            let request = Request {
+                number: 7,
+                what,
+                unit: MemoryUnit::Gb,
+                fragment: "v1&m=llama3-8b".to_owned(),
+                text: "{\n}\n".to_owned(),
+            };
+            assert_eq!(Request::read(&request.write()), Some(request));
+            for fragment in [None, Some("v1&m=gpt2".to_owned())] {
+                for more in [true, false] {
+                    let reply = Reply { number: 8, what, more, fragment: fragment.clone(), html: "<p>a\nb</p>".to_owned() };
+                    assert_eq!(Reply::read(&reply.write()), Some(reply));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn other_texts_are_no_messages() {
+        for text in ["", READY, "1 methods", "1 other GiB v1\n", "x methods GiB v1\n", "1 methods kB v1\n", "1 methods GiB\n"] {
+            assert_eq!(Request::read(text), None, "{text}");
+        }
+        for text in
+            ["", READY, "failed: no program", "failed: TypeError\nat", "1 methods", "1 other last \n", "1 methods soon \n"]
+        {
+            assert_eq!(Reply::read(text), None, "{text}");
+        }
+    }
+}
