@@ -79,6 +79,8 @@ fn listen(state: State) {
         state.answers.with(|answers| state.found.with(|found| verdict::spoken(answers, standing, found)))
     };
     browser::announce(state, spoken);
+    // The page's own HTML has the places of the first screen; a program for other pages writes them.
+    #[cfg(not(feature = "apart"))]
     if let Some(root) = browser::root() {
         browser::patch_inside(&root, &written_once(state, &parts::FIRST));
     }

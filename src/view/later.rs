@@ -2,6 +2,7 @@
 //! typed, QR codes of links.
 
 use super::fields::rows;
+use super::panels::compare;
 use super::panels::dialogs::share;
 use crate::catalog::Finder;
 use crate::scenario::{FieldKind, field_of_key, help, id_of, option_help, read_keys};
@@ -11,6 +12,8 @@ const KEYS: &str = crate::scenario::ABOUT_KEYS;
 const NAMES: &str = crate::scenario::ABOUT_NAMES;
 const HELP: &str = "help";
 const CODE: &str = "code";
+/// Scenarios side by side.
+pub const COMPARE: &str = "compare";
 /// Typed words that shall find a model.
 pub const MODELS: &str = "models";
 /// Typed words that shall find an accelerator.
@@ -23,6 +26,7 @@ pub fn answer(question: &str) -> Option<String> {
         (NAMES, question) => Some(id_of(question)),
         (HELP, about) => help_text(about),
         (CODE, asked) => share::answer(asked),
+        (COMPARE, asked) => compare::answer(asked),
         (MODELS, typed) => Some(rows::answer(Finder::of_models(), typed)),
         (ACCELERATORS, typed) => Some(rows::answer(Finder::of_accelerators(), typed)),
         _ => None,

@@ -1,10 +1,12 @@
 //! Up to four scenarios side by side.
 
 use crate::scenario::Scenario;
+use crate::scenario::codec::{decode, encode, encode_all};
 use crate::view::answers::{Answers, Other, Standing};
 use crate::view::compared::{Cell, LETTERS, Line, labels, lines};
 use crate::view::history::Snapshot;
 use crate::view::markup::{Html, html};
+use crate::view::{later, slot};
 
 /// Pin, swap, and the table of differences.
 pub fn compare(said: &Snapshot, answers: &Answers) -> Html {
@@ -28,9 +30,30 @@ pub fn compare(said: &Snapshot, answers: &Answers) -> Html {
                 "Keep this scenario as B, then change the form. The bar, the curves and this table \
                  show both, and one link holds both."
             }
-            @if count > 0 { (differences(said, answers)) }
+            @if count > 0 { (table_of(said, answers)) }
         }
     }
+}
+
+/// The table of what differs. Few compare, so the later part of the program writes it, from the links of what is shown.
+fn table_of(said: &Snapshot, answers: &Answers) -> Html {
+    let word = answers.standing.word().unwrap_or_default();
+    let (answered, shown) = (encode(&answers.scenario), encode_all(&said.scenario, &said.compare));
+    later::ask(later::COMPARE, &format!("{word} {answered} {shown}")).map_or_else(slot::fetching, Html::made)
+}
+
+/// Answers the question of [`table_of`].
+pub fn answer(asked: &str) -> Option<String> {
+    let mut words = asked.splitn(3, ' ');
+    let (word, answered, shown) = (words.next()?, words.next()?, decode(words.next()?));
+    let said = Snapshot { scenario: shown.scenario, compare: shown.compare };
+    let of_answer = Snapshot { scenario: decode(answered).scenario, compare: said.compare.clone() };
+    let mut answers = Answers::of(&of_answer, None).0;
+    answers.standing = [Standing::Earlier, Standing::Nothing]
+        .into_iter()
+        .find(|standing| standing.word() == Some(word))
+        .unwrap_or(Standing::Present);
+    Some(differences(&said, &answers).as_str().to_owned())
 }
 
 /// What differs, inputs first, then results.
