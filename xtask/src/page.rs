@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use crate::shell::{self, Outcome, root, run, say};
+use crate::short_names::{Script, minified};
 use crate::{offline, program, sizes, styles};
 
 /// Builds the release page with the tools on `path`, and checks its size.
@@ -23,7 +24,7 @@ pub fn build(path: &OsStr) -> Outcome {
     name_the_worker(&dist, WORKER)?;
     styles::join(&dist)?;
     // Trunk copies it as it is written, with its comments.
-    fs::write(dist.join("guard.js"), program::bare(&program::read_source("src/app/guard.js")?))
+    fs::write(dist.join("guard.js"), minified(path, &program::read_source("src/app/guard.js")?, Script::Plain)?)
         .map_err(|error| format!("dist/guard.js cannot be written: {error}."))?;
     program::name_the_page(path, &dist)?;
     offline::keep(&dist)?;

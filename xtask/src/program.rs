@@ -38,7 +38,7 @@ pub fn name_the_page(path: &OsStr, dist: &Path) -> Outcome {
         script = named(&script, &format!("./{name}.js"), &file)?;
         rare.push((file, text));
     }
-    let script = bare(&script);
+    let script = minified(path, &script, Script::Module)?;
     let script_name = format!("start-{:016x}.js", hash_of(script.as_str()));
     let html = read_source("dist/index.html")?;
     let html = with_start_script(&without_preloads(&html), &script_name)?;

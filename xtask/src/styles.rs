@@ -11,7 +11,7 @@ use crate::shell::Outcome;
 pub const LATER: &str = "later-";
 
 /// The sheets that are joined in it. Its rules stand behind all others: none of the other sheets may go against those of these.
-const COME_LATER: [&str; 4] = ["methods-", "step-", "planner-", "present-"];
+const COME_LATER: [&str; 7] = ["methods-", "step-", "explain-", "planner-", "dialogs-", "print-", "present-"];
 
 /// Joins the style sheets that index.html names, in their order, but for the one that comes later, which is named in a `<meta>`.
 ///
@@ -43,12 +43,26 @@ pub fn join(dist: &Path) -> Outcome {
     fs::write(dist.join(name), all).and_then(|()| fs::write(path, html)).map_err(unwritable)
 }
 
-/// A sheet without comments and indentation.
+/// A sheet without comments, indentation and the ends of lines that nothing needs.
 pub fn pressed(sheet: &str) -> String {
     let mut parts = sheet.split("/*");
     let first = parts.next().unwrap_or_default().to_owned();
     let bare = parts.fold(first, |bare, part| bare + part.split_once("*/").map_or("", |(_, rest)| rest));
-    bare.lines().map(str::trim).filter(|line| !line.is_empty()).flat_map(|line| [line, "\n"]).collect()
+    let mut short = String::with_capacity(bare.len());
+    for line in bare.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if line == "}" && short.ends_with(';') {
+            short.pop();
+        }
+        match (line.strip_suffix(" {"), line.ends_with(';')) {
+            (Some(selector), _) => short.extend([selector, "{"]),
+            (None, true) => short.push_str(&line.replacen(": ", ":", 1)),
+            (None, false) => short.push_str(line),
+        }
+        if !short.ends_with(['{', '}', ';', ',']) {
+            short.push('\n');
+        }
+    }
+    short
 }
 
 /// Takes the links to style sheets out; the place of each and its file.
@@ -92,7 +106,7 @@ mod tests {
         let files = fs::read_dir(&dist).unwrap().count();
         fs::remove_dir_all(&dist).unwrap();
         assert_eq!(outcome, Ok(()));
-        assert_eq!(text.as_deref(), Some("a{}\nb{}\n"));
+        assert_eq!(text.as_deref(), Some("a{}b{}"));
         assert_eq!(html.matches("stylesheet").count(), 1);
         assert!(html.contains(&sheets[0]) && !html.contains("a-1.css") && !html.contains("b-2.css"), "{html}");
         assert_eq!(again, Ok(()), "one is one");
