@@ -51,7 +51,7 @@ impl Standing {
 /// The answer to one scenario.
 #[derive(Clone, Debug)]
 pub struct Answers {
-    /// Whose the answer is, as far as the scenario decides it; [`Answers::standing_in`] knows what is being typed as well.
+    /// Whose the answer is, as far as the scenario decides it; [`Answers::standing_with`] knows of texts in the form as well.
     pub standing: Standing,
     /// The scenario that is answered: the last one that could be resolved; where there is none, the one that has the problem, whose
     /// figures below are the default's and must not be shown.

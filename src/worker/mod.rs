@@ -2,7 +2,7 @@
 //!
 //! The five documents side by side, memory over one step, what the answer rests on, how well it is checked, and reading a
 //! `config.json`, and the files to take along are computed in a worker of the browser, from the scenario's link; [`plan`], the search over layouts, in another.
-//! Everything here runs without a browser; only [`wire`] and [`slot`] are part of the first program too.
+//! Everything here runs without a browser; only [`wire`] is part of the first program, too.
 
 pub mod accuracy;
 pub mod device;

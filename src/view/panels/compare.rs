@@ -42,7 +42,7 @@ fn table_of(said: &Snapshot, answers: &Answers) -> Html {
     later::ask(later::COMPARE, &format!("{word} {answered} {shown}")).map_or_else(slot::fetching, Html::made)
 }
 
-/// Answers the question of [`table_of`].
+/// Answers the question of `table_of`.
 pub fn answer(asked: &str) -> Option<String> {
     let mut words = asked.splitn(3, ' ');
     let (word, answered, shown) = (words.next()?, words.next()?, decode(words.next()?));
