@@ -30,7 +30,7 @@ type Done = Box<dyn FnMut(Option<Reply>)>;
 #[derive(Default)]
 struct More {
     worker: Option<Worker>,
-    /// Whether the worker listens; what is asked before waits here.
+    /// True once the worker listens; earlier questions wait in `waiting`.
     listens: bool,
     waiting: Vec<(What, String)>,
     asked: Vec<(What, u32, Done)>,
@@ -171,9 +171,9 @@ struct Panel {
     state: State,
     what: What,
     id: &'static str,
-    /// Whether it is in sight, or nearly.
+    /// True if the panel is in sight, or nearly.
     near: Cell<bool>,
-    /// Whether it shows an earlier scenario, or none.
+    /// True if the panel shows an earlier scenario, or none.
     due: Cell<bool>,
 }
 
@@ -218,13 +218,13 @@ impl Panel {
         }
     }
 
-    /// What is shown belongs to an earlier scenario.
+    /// Notes that the panel shows an earlier scenario.
     fn is_due(&self) {
         self.due.set(true);
         is_busy(self.id);
     }
 
-    /// Asks, where that is due and somebody may look.
+    /// Asks the worker if the panel shows an earlier scenario and is near the part in sight.
     fn follow(self: Rc<Self>) {
         if !self.near.get() || !self.due.replace(false) {
             return;
@@ -263,7 +263,7 @@ pub fn fill(id: &str, html: &Html) {
     }
 }
 
-/// Whether a click was on the button that tries again.
+/// True if a click was on the button that tries again.
 pub fn is_again(event: &Event) -> bool {
     within(event, "data-again").is_some()
 }
@@ -283,7 +283,7 @@ fn area(id: &str) -> Option<HtmlTextAreaElement> {
     document().get_element_by_id(id)?.dyn_into().ok()
 }
 
-/// What stands in the text area with that id, or the long text whose beginning it shows.
+/// The text in the text area with that id, or the long text whose beginning it shows.
 pub fn text_of(id: &str) -> String {
     let aside = ASIDE.with_borrow(Option::clone);
     aside.or_else(|| area(id).map(|area| area.value())).unwrap_or_default()

@@ -86,7 +86,8 @@ fn listen(state: State) {
     }
 }
 
-/// What is done until the page is live, in this order. Each is a task of its own, so that the browser can paint and take input in between.
+/// The steps that make the page live, in this order. Each is a task of its own, so that the browser
+/// can paint and take input in between.
 const STEPS: [fn(State); 10] = [compute, room, listen, answer, stack, form, plots, table, rest, dialogs];
 
 fn build(state: State, step: usize) {
@@ -182,7 +183,8 @@ fn track(state: State, follows: Follows, concern: Concern) {
         (Concern::Answer, None) => state.answers.with(|_| ()),
         (Concern::Plots, None) => state.plots.with(|_| ()),
         (Concern::Plots, Some(turn)) => {
-            // What the curves are drawn from besides the answer.
+            // Besides the answer, the curves are drawn from their look and from answers of the
+            // workers.
             turn.track();
             state.look.track();
             state.found.track();

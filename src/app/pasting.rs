@@ -1,4 +1,4 @@
-//! What happens in the paste dialog: text goes to the second program, its report and the model come back.
+//! The paste dialog: text goes to the second program; its report and the model come back.
 
 use leptos::prelude::*;
 

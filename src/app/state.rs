@@ -1,4 +1,4 @@
-//! What the page knows: one scenario, and memos of everything that follows from it.
+//! The state of the page: one scenario, and memos of everything that follows from it.
 //!
 //! Events write the scenario through [`State::edit`]; nothing derived is ever written back.
 
@@ -42,7 +42,7 @@ pub struct Page {
     pub drafts: ArcRwSignal<Drafts>,
     /// The drafts at each place of the form, in the order of [`FormPlace::ALL`].
     pub drafts_at: [ArcMemo<Drafts>; FormPlace::ALL.len()],
-    /// What the reader opened and closed.
+    /// Entries that the reader opened and closed.
     pub opened: ArcRwSignal<Opened>,
     /// The sections that stand beside the form.
     pub view: ArcRwSignal<View>,
@@ -72,15 +72,17 @@ pub struct Page {
     pub answers: ArcMemo<Answers>,
     /// Both curves.
     pub plots: ArcMemo<Plots>,
-    /// That the answer's words are written: the drawings follow, in a turn of their own before the browser paints.
+    /// Told when the answer's words are written: the drawings follow, in a turn of their own before
+    /// the browser paints.
     pub worded: ArcTrigger,
-    /// That they and the drawings have been painted: the form, and what is seldom looked at while something changes, follow.
+    /// Told when words and drawings have been painted: the form follows, and so do parts that
+    /// people seldom look at during a change.
     pub painted: ArcTrigger,
     /// Owner of what is made later.
     pub owner: Option<Owner>,
 }
 
-/// Changes of a signal that tell nobody where they change nothing.
+/// Changes of a signal. A change that leaves the value as it was tells nobody.
 pub trait Change<T> {
     /// Changes the value.
     fn change(&self, change: impl FnOnce(&mut T));
@@ -94,7 +96,8 @@ impl<T: Clone + PartialEq + Send + Sync + 'static> Change<T> for ArcRwSignal<T> 
     }
 }
 
-/// Apart from the changes, so that it exists once for each type.
+/// Sets a signal to another value. It is a function of its own, so that the program has it once for
+/// each type and not once for each change.
 fn replace<T: PartialEq + Send + Sync + 'static>(signal: &ArcRwSignal<T>, value: T) {
     if signal.with_untracked(|now| *now != value) {
         signal.set(value);
@@ -310,7 +313,7 @@ impl State {
         self.lessons.with_value(|lessons| lessons.show.is_some())
     }
 
-    /// From now on the address says that about a lesson, `&present=zero.3`.
+    /// Puts a lesson's part into the address, such as `&present=zero.3`.
     pub fn lesson_in_link(self, part: &str) {
         if self.lessons.with_value(|lessons| lessons.address != part) {
             self.lessons.update_value(|lessons| part.clone_into(&mut lessons.address));

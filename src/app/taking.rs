@@ -1,4 +1,5 @@
-//! What happens below the link in the share dialog: the second program makes its buttons and the files behind them.
+//! The part of the share dialog below the link: the second program makes its buttons and the files
+//! behind them.
 
 use leptos::prelude::*;
 

@@ -44,7 +44,7 @@ fn send(state: State, verb: &TeachVerb, form: &str) {
     ask(state, What::Teach, fragment, question(&verb.write(), form), move |reply| {
         fill(PLACE, &reply.map_or_else(slot::out_of_reach, |reply| carried_out(state, reply.html)));
         if focus {
-            // What was pressed is gone.
+            // The button that was pressed is gone.
             browser::focus(PLACE);
         }
     });

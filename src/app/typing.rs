@@ -3,52 +3,35 @@
 use super::actions;
 use super::browser::{self, Event};
 use super::state::{Change, State};
-use crate::scenario::{Field, FieldId, FieldKind, Value, field, field_of_key, parse};
+use crate::scenario::{Field, FieldId, Value, field, field_of_key, parse};
 use crate::view::fields::picker::{Picker, Way, option_id};
-use crate::view::fields::stepped;
+use crate::view::fields::{Control, control, stepped};
 use crate::view::history::window_of;
 use crate::view::ui::{Dialog, Unread};
 
 /// Listens to all inputs.
 pub fn listen(state: State) {
-    on(state, "input", |state, field, event| match field.kind {
-        FieldKind::Model | FieldKind::Accelerator => {
+    on(state, "input", |state, field, event| match control(field.kind) {
+        Control::Search => {
             show(state, field, Picker::search(field, browser::value_of(event), &state.scenario_now()));
         }
-        FieldKind::Choice(_) | FieldKind::Flag => {}
-        FieldKind::Integer { .. }
-        | FieldKind::Decimal { .. }
-        | FieldKind::Text { .. }
-        | FieldKind::Words { .. }
-        | FieldKind::Keys { .. }
-        | FieldKind::Layers => typed(state, field, browser::value_of(event)),
+        Control::Select(_) | Control::Tick => {}
+        Control::Text => typed(state, field, browser::value_of(event)),
     });
-    on(state, "change", |state, field, event| match field.kind {
-        FieldKind::Choice(_) => {
+    on(state, "change", |state, field, event| match control(field.kind) {
+        Control::Select(_) => {
             if let Ok(value) = parse(field.id, &browser::value_of(event)) {
                 state.set(field.id, value);
             }
         }
-        FieldKind::Flag => state.set(field.id, Value::Flag(browser::is_checked(event))),
+        Control::Tick => state.set(field.id, Value::Flag(browser::is_checked(event))),
         // They are read as they are typed.
-        FieldKind::Model
-        | FieldKind::Accelerator
-        | FieldKind::Integer { .. }
-        | FieldKind::Decimal { .. }
-        | FieldKind::Text { .. }
-        | FieldKind::Words { .. }
-        | FieldKind::Keys { .. }
-        | FieldKind::Layers => {}
+        Control::Search | Control::Text => {}
     });
-    on(state, "keydown", |state, field, event| match field.kind {
-        FieldKind::Model | FieldKind::Accelerator => picker_key(state, field, event),
-        FieldKind::Choice(_) | FieldKind::Flag => {}
-        FieldKind::Integer { .. }
-        | FieldKind::Decimal { .. }
-        | FieldKind::Text { .. }
-        | FieldKind::Words { .. }
-        | FieldKind::Keys { .. }
-        | FieldKind::Layers => step(state, field, event),
+    on(state, "keydown", |state, field, event| match control(field.kind) {
+        Control::Search => picker_key(state, field, event),
+        Control::Select(_) | Control::Tick => {}
+        Control::Text => step(state, field, event),
     });
     on(state, "click", |state, field, _| open(state, field));
     on(state, "focusin", |_, field, event| {
@@ -81,7 +64,7 @@ fn on(state: State, kind: &'static str, handle: fn(State, &'static Field, &Event
 }
 
 const fn is_searched(field: &Field) -> bool {
-    matches!(field.kind, FieldKind::Model | FieldKind::Accelerator)
+    matches!(control(field.kind), Control::Search)
 }
 
 /// Takes over what was typed, as far as it can be read.

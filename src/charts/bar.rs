@@ -19,9 +19,10 @@ pub struct Segment {
     pub value_text: String,
     /// Its amount in the displayed unit.
     pub value: f64,
-    /// What a click on it does, and what the pointer reads on it, where the page shows it; may be empty.
+    /// The action of a click on it, the value of `data-do`; empty where the bar stands outside the
+    /// page.
     pub action: String,
-    /// See [`Segment::action`].
+    /// The words that the pointer reads on it; empty as [`Segment::action`].
     pub tip: String,
 }
 
@@ -104,7 +105,7 @@ impl Canvas<'_> {
         let capacity = clean(row.capacity) * self.scale;
         let end = row.total() * self.scale;
         if capacity > end {
-            self.rectangle(shapes, "class=\"chart-free\"", (end, capacity));
+            self.rectangle(shapes, "class=\"chart-free\"", "", (end, capacity));
             self.fitting(words, "chart-text-muted", (end, capacity), &[&row.margin_text]);
         }
         let mut from = 0.0;
@@ -118,7 +119,7 @@ impl Canvas<'_> {
             from = to;
         }
         if end > capacity && capacity > 0.0 {
-            self.rectangle(shapes, &format!("class=\"chart-over\" fill=\"url(#{}-over)\"", self.id), (capacity, end));
+            self.rectangle(shapes, &format!("class=\"chart-over\" fill=\"url(#{}-over)\"", self.id), "", (capacity, end));
         }
         if capacity > 0.0 {
             for class in ["casing", "capacity"] {
@@ -175,22 +176,17 @@ impl Canvas<'_> {
     fn segment(&self, out: &mut String, segment: &Segment, slug: &str, (from, to): (f64, f64)) {
         let mut attributes = format!("class=\"chart-area\" fill=\"url(#{}-{slug})\"", self.id);
         if segment.action.is_empty() {
-            return self.rectangle(out, &attributes, (from, to));
+            return self.rectangle(out, &attributes, "", (from, to));
         }
         let _ = write!(attributes, " data-do=\"{}\"", svg::escape(&segment.action));
-        let _ = write!(
-            out,
-            "<rect {attributes} x=\"{from:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{BAR:.0}\"><title>{}</title></rect>",
-            self.top,
-            to - from,
-            svg::escape(&segment.tip)
-        );
+        self.rectangle(out, &attributes, &format!("<title>{}</title>", svg::escape(&segment.tip)), (from, to));
     }
 
-    fn rectangle(&self, out: &mut String, attributes: &str, (from, to): (f64, f64)) {
+    fn rectangle(&self, out: &mut String, attributes: &str, inner: &str, (from, to): (f64, f64)) {
+        let end = if inner.is_empty() { "/>".to_owned() } else { format!(">{inner}</rect>") };
         let _ = write!(
             out,
-            "<rect {attributes} x=\"{from:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{BAR:.0}\"/>",
+            "<rect {attributes} x=\"{from:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{BAR:.0}\"{end}",
             self.top,
             to - from
         );

@@ -62,7 +62,8 @@ pub struct Overheads {
     pub communicator_buffers: Bytes,
     /// Memory that was measured on this machine beyond what was predicted for it.
     pub measured_beyond: Bytes,
-    /// Whether PyTorch's allocator keeps growing segments (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`).
+    /// True if PyTorch's allocator keeps growing segments
+    /// (`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`).
     pub expandable_segments: bool,
 }
 

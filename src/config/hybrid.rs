@@ -256,7 +256,7 @@ pub struct LayerKind {
     pub unnormed: bool,
     /// True for a block that norms embedded tokens itself.
     pub norms_embedded: bool,
-    /// Whether it has an [`Hybrid::indexer`].
+    /// True if the layer has an [`Hybrid::indexer`].
     pub indexed: bool,
     /// True for a block of the encoder beside a decoder.
     pub source: bool,

@@ -203,7 +203,7 @@ impl Job {
         }
     }
 
-    /// The same job with its run changed by `change`; a change that makes a size 0 is undone.
+    /// Returns this job with its run changed by `change`; a change that makes a size 0 is undone.
     #[must_use]
     pub fn with_run(&self, change: impl FnOnce(&mut Run)) -> Self {
         let mut job = self.clone();

@@ -116,9 +116,11 @@ pub struct Modules {
     /// peft turns the names that linear layers of experts and routers once had (`gate_proj`, `up_proj`, `down_proj`, `gate`) into
     /// adapters of the parameters that hold them today (`utils/transformers_weight_conversion.py`).
     pub peft_finds_experts: bool,
-    /// Whether a server's slots for adapters lie beside its embedding and head, too (vLLM's `embedding_modules`).
+    /// True if a server has slots for adapters beside the embedding and the head, too (vLLM's
+    /// `embedding_modules`).
     pub slots_at_both_ends: bool,
-    /// Whether such slots have one A for gate and up of an expert together (vLLM's `is_3d_moe_weight`).
+    /// True if such slots have one A for gate and up of an expert together (vLLM's
+    /// `is_3d_moe_weight`).
     pub slots_of_joint_experts: bool,
     /// Choices that encoders alone have.
     pub encoder: EncoderModules,

@@ -306,7 +306,8 @@ pub struct ServingRun {
     pub adapter_slots: u64,
     /// The largest rank of these (`max_lora_rank`).
     pub adapter_rank: u64,
-    /// Whether tensor-parallel ranks hold whole experts instead of a part of each (vLLM's `enable_expert_parallel`).
+    /// True if tensor-parallel ranks hold whole experts instead of a part of each (vLLM's
+    /// `enable_expert_parallel`).
     pub expert_parallel: bool,
     /// True if, with whole experts, every tensor rank keeps a part of the tokens between attention
     /// layers and sends each token to the ranks of its experts (`SGLang`'s `moe_a2a_backend`).

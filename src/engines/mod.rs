@@ -68,7 +68,7 @@ pub struct Steps {
     pub captured: u64,
     /// Kernels of a layer that only stream: norms, sums, rotation, activation, the cache's new row.
     pub small_kernels: f64,
-    /// What its kernels are if they are ggml's; otherwise they are those of servers' libraries.
+    /// The release of ggml whose kernels it runs; `None`: it runs those of servers' libraries.
     pub ggml: Option<GgmlRelease>,
     /// True if matrices that multiply the same input are one.
     pub fuses: bool,
@@ -83,8 +83,9 @@ pub struct Steps {
 /// How a release of ggml multiplies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GgmlRelease {
-    /// Bytes per second of weights in 16 bits, and in blocks, that one multiprocessor keeps on their way to a kernel for vectors: what
-    /// holds up accelerators whose memory is faster than that (Little's law).
+    /// Bytes per second of weights in 16 bits, and in blocks, that one multiprocessor keeps on
+    /// their way to a kernel for vectors. It is the limit of accelerators whose memory is faster
+    /// than that (Little's law).
     pub in_flight: [f64; 2],
     /// True if it widens weights in blocks to 16 bits for every step of many tokens, and multiplies these.
     pub widens: bool,

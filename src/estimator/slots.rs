@@ -44,7 +44,8 @@ fn beside(job: &Job, tensor: &Tensor) -> u64 {
     }
 }
 
-/// The same of an embedding or a head, whole on every rank.
+/// Numbers that one more rank takes in one slot beside an embedding or a head; every tensor rank
+/// holds all of them.
 fn at_end(job: &Job) -> u64 {
     let model = job.model();
     if model.family.modules().slots_at_both_ends { model.vocab_size.saturating_add(model.hidden_size) } else { 0 }

@@ -92,6 +92,7 @@ pub fn tried(job: &Job, unit: MemoryUnit) -> Vec<Tried> {
 /// # Ok::<(), usize>(())
 /// ```
 pub fn gpu_count(job: &Job, unit: MemoryUnit) -> GpuCount {
+    let job = &*job.must_hold();
     let arithmetic = arithmetic(job);
     let mut tried = tried(job, unit);
     let runs = tried.pop_if(|last| last.blocked.is_none());

@@ -1,7 +1,7 @@
 //! Room to grow: the longest sequence, the largest micro-batch, and the rank and format of weights that fit while all else stays.
 
 use super::fixes::Change;
-use super::inverse::{Inverse, largest, room, with_batch};
+use super::inverse::{Inverse, admitted, largest, room, with_batch};
 use crate::config::{BaseFormat, Job, Run, Tuning, WeightFormat};
 use crate::estimator::estimate;
 use crate::units::Bytes;
@@ -52,7 +52,8 @@ pub fn growth(job: &Job, known: &Known) -> Vec<Growth> {
     // More of what fits already, less of what does not.
     let helps = |now: u64, then: u64| if runs_now { then > now } else { then < now };
     let verified = |change, changed: &Job, replayed: bool| {
-        let after = estimate(changed);
+        // Where requests wait, as many run as then find room.
+        let after = estimate(&admitted(changed.clone()));
         let runs = after.blockers.is_empty() && (replayed || after.runs());
         runs.then(|| Growth { change, after: after.total() })
     };
@@ -67,7 +68,7 @@ pub fn growth(job: &Job, known: &Known) -> Vec<Growth> {
         found.extend(tried.find_map(|growth| growth));
     }
     if let Some(most) = known.limits.largest_batch {
-        let now = if job.training().is_some() { job.micro_batch_size() } else { requests(job) };
+        let now = job.micro_batch_size();
         let mut batches = batches(job, most).into_iter().filter(|(_, batch, _)| helps(now, *batch));
         found.extend(batches.find_map(|(change, _, changed)| verified(change, &changed, known.replayed)));
     }
@@ -86,14 +87,6 @@ pub fn growth(job: &Job, known: &Known) -> Vec<Growth> {
         found.extend(estimated((Change::Quantization(format), changed)));
     }
     found
-}
-
-/// Requests at once on each replica.
-fn requests(job: &Job) -> u64 {
-    match job.run() {
-        Run::Serving(run) => run.concurrent_sequences,
-        Run::Training(_) => 1,
-    }
 }
 
 /// Batches to try, the best first: the most that memory has room for and the global batch shares out evenly; where that is no more
@@ -127,8 +120,9 @@ fn rank(job: &Job, tuning: &Tuning, helps: impl Fn(u64, u64) -> bool) -> Option<
         })
     };
     let widest = LARGEST_RANK.min(job.model().hidden_size.max(1));
-    let most = largest(widest, |rank| room(&with(rank)))?;
-    let rank = 1 << most.ilog2();
+    // Memory never falls with the rank, so the powers alone are tried.
+    let most = largest(u64::from(widest.ilog2()) + 1, |power| room(&with(1 << (power - 1))))?;
+    let rank = 1 << (most - 1);
     helps(tuning.r, rank).then(|| (Change::Rank(rank), with(rank)))
 }
 

@@ -52,9 +52,10 @@ pub(super) fn check_slots(scenario: &Scenario) -> Option<FieldError> {
     if run.adapter_slots == 0 || run.engine.adapter_slots.is_some() {
         return None;
     }
+    let known: Vec<&str> = Engine::SPECS.iter().filter(|spec| spec.adapter_slots.is_some()).map(|spec| spec.label).collect();
     Some(FieldError {
         field: FieldId::AdapterSlots,
-        message: "The memory of slots for adapters is known of vLLM alone.".to_owned(),
+        message: format!("The memory of slots for adapters is known of {} alone.", known.join(" and ")),
         way_out: Some(("Use no slots".to_owned(), Value::Integer(0))),
     })
 }

@@ -218,7 +218,7 @@ impl Answers {
     }
 }
 
-/// What follows from each of them, taken over where it is known.
+/// The answer to each of the scenarios, taken over where it is known.
 fn others(scenarios: &[Scenario], known: &[Other]) -> Vec<Other> {
     let of = |scenario: &Scenario| {
         let same = known.iter().find(|other| other.scenario == *scenario);
@@ -395,13 +395,13 @@ impl Plots {
         (plots, true)
     }
 
-    /// True if just these are compared with.
+    /// True if the curves shown beside the scenario's are of exactly these scenarios.
     fn shows(&self, others: &[Other]) -> bool {
         let shown = self.compared.iter().map(|compared| (compared.letter, &compared.job));
         shown.eq(LETTERS.into_iter().zip(others).filter_map(|(letter, other)| Some((letter, other.job()?))))
     }
 
-    /// One of the two.
+    /// The curve along that axis.
     pub const fn along(&self, axis: Axis) -> &Plot {
         match axis {
             Axis::SeqLength => &self.seq,

@@ -1,4 +1,5 @@
-//! What an answer rests on: rows of the catalog, assumed amounts, and the bibliography. No browser in here.
+//! The evidence of an answer: rows of the catalog, assumed amounts, and the bibliography. No
+//! browser in here.
 
 use super::words::{model_name, parameters, per_cent, remarks, whole};
 use crate::catalog::{AcceleratorRow, ModelRow, Provenance};
@@ -12,7 +13,7 @@ use crate::units::MemoryUnit;
 /// One thing that the answer rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ground {
-    /// What it is.
+    /// The name of the thing.
     pub name: String,
     /// How sure it is: `checked`, `not checked`, `assumed`, `your value`.
     pub tag: &'static str,

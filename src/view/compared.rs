@@ -1,4 +1,5 @@
-//! What differs between the scenario shown and those pinned beside it, as finished words: inputs first, then results.
+//! Differences between the scenario shown and those pinned beside it, as finished words: inputs
+//! first, then results.
 
 use super::answers::{Answers, Other, Standing};
 use super::panels::printed::SAID_ELSEWHERE;
@@ -11,10 +12,10 @@ use crate::planner::{GpuCount, fleet_of, gpu_count};
 use crate::scenario::{Field, FieldId, Remark, Scenario, Word, field};
 use crate::units::grouped;
 
-/// What the scenarios beside the first are called, in their order.
+/// Names of the scenarios beside the first, in their order.
 pub const LETTERS: [&str; 3] = ["B", "C", "D"];
 
-/// Where nothing can be said.
+/// The text of a cell without a value.
 const NOTHING: &str = "–";
 
 /// One line of the comparison.
@@ -22,13 +23,13 @@ const NOTHING: &str = "–";
 pub struct Line {
     /// An input or a result.
     pub name: String,
-    /// What it is in the scenario shown.
+    /// The value in the scenario shown.
     pub shown: String,
-    /// What it is in each of the others.
+    /// The values in the other scenarios.
     pub others: Vec<Cell>,
 }
 
-/// What a line says of one of the others.
+/// A line's cell for one of the other scenarios.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     /// The value.

@@ -7,7 +7,7 @@ use crate::estimator::MemoryKind;
 use crate::planner::{Axis, Curve, CurvePoint};
 use crate::units::{Bytes, MemoryUnit, to_f64};
 
-/// What the page adds to a curve before it is drawn.
+/// The page's settings for the drawing of a curve.
 #[derive(Clone, Debug)]
 pub struct Setting<'a> {
     /// GB or GiB.
@@ -142,7 +142,7 @@ pub fn view(curve: &Curve, setting: &Setting) -> CurveView {
     }
 }
 
-/// What a curve shows.
+/// The title of a curve.
 pub const fn title(axis: Axis, serves: bool) -> &'static str {
     match axis {
         Axis::SeqLength => "Memory by sequence length",
@@ -184,13 +184,6 @@ pub fn x_text(axis: Axis, x: u64) -> String {
         Axis::SeqLength => format!("{} tokens", whole(x)),
         Axis::Gpus => super::words::gpus(x),
     }
-}
-
-/// The point of a curve nearest to a place on its axis.
-pub fn nearest(curve: &Curve, x: f64) -> usize {
-    let away = |point: &CurvePoint| (to_f64(point.x) - x).abs();
-    let order = curve.points.iter().enumerate().min_by(|(_, a), (_, b)| away(a).total_cmp(&away(b)));
-    order.map_or(0, |(index, _)| index)
 }
 
 /// A point in words: place, memory, margin, and why it cannot run.

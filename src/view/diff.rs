@@ -144,7 +144,7 @@ fn value<'a>(tag: &'a str, attribute: &str) -> Option<&'a str> {
     rest.get(..rest.bytes().position(|byte| byte == b'"').unwrap_or(rest.len()))
 }
 
-/// What identifies an element among its neighbours, or a shape among those of other kinds.
+/// The word that identifies an element among its neighbours, or a shape among those of other kinds.
 fn identity(tag: &str) -> Option<&str> {
     if is_shape(tag) { value(tag, CLASS) } else { value(tag, OWN).or_else(|| value(tag, KEY)) }
 }
@@ -203,7 +203,8 @@ impl<'a> Diff<'a> {
             }
         }
         for (name, _) in had {
-            // What the reader has opened is no attribute of ours.
+            // The browser sets `open` where the reader has opened something: it is no attribute of
+            // ours.
             if name != "open" && !wanted.iter().any(|(wanted, _)| *wanted == name) {
                 self.steps.push(Step::Unset(name));
             }
@@ -215,7 +216,7 @@ impl<'a> Diff<'a> {
         let (had, wanted) = (self.old.children(old), self.new.children(new));
         let (mut next, mut at) = (0, 0_u32);
         for (number, fresh) in wanted.iter().copied().enumerate() {
-            // Most of what stands there stays as it is.
+            // Most children stay as they are.
             if had.get(next).is_some_and(|have| self.old.whole(*have) == self.new.whole(fresh)) {
                 (next, at) = (next + 1, at + 1);
                 continue;
@@ -234,7 +235,7 @@ impl<'a> Diff<'a> {
                 }
                 Some(have) => {
                     self.steps.push(Step::Insert(at, self.new.whole(fresh)));
-                    // What may be wanted next stays; anything else has had its place.
+                    // A child that may be wanted further on stays; any other is removed.
                     if !self.is_wanted(have, wanted.get(number..).unwrap_or_default()) {
                         self.steps.push(Step::Remove(at + 1));
                         next += 1;
@@ -264,7 +265,7 @@ impl<'a> Diff<'a> {
         named.is_some() && (!is_shape(tag) || wanted.iter().any(|later| identity(self.new.tag(*later)) == named))
     }
 
-    /// True if one can become the other.
+    /// True if the old element can become the new one: both have the same name and identity.
     fn is_same(&self, old: usize, new: usize) -> bool {
         let (old, new) = (self.old.tag(old), self.new.tag(new));
         name(old) == name(new) && identity(old) == identity(new)
@@ -273,7 +274,7 @@ impl<'a> Diff<'a> {
     fn child(&mut self, old: usize, new: usize, at: u32) {
         let (before, after) = (self.old.whole(old), self.new.whole(new));
         let tag = self.new.tag(new);
-        // What belongs to somebody else stays as it is.
+        // The inside of an element that belongs to another part stays as it is.
         if before == after || value(tag, OWN).is_some() {
             return;
         }
@@ -292,7 +293,7 @@ impl<'a> Diff<'a> {
     }
 }
 
-/// Letters as they are meant.
+/// The text with its escapes turned back into characters.
 pub fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -337,7 +338,7 @@ mod tests {
             .map(|number| match tree.tag(number) {
                 "" => Dom::Text(unescaped(tree.whole(number))),
                 tag => {
-                    // What the reader has opened stays open, whatever the text says.
+                    // Elements that the reader has opened stay open, whatever the text says.
                     let ours = attributes(tag).into_iter().filter(|(name, _)| *name != "open");
                     let mut list: Vec<_> = ours.map(|(name, value)| (name.to_owned(), unescaped(value))).collect();
                     list.sort();
@@ -389,7 +390,7 @@ mod tests {
         steps.len()
     }
 
-    /// The same from one element to another.
+    /// Checks the steps from one element to another.
     fn part_becomes(old: &Html, new: &Html) {
         let (old, new) = (Tree::new(old.as_str().to_owned()), Tree::new(new.as_str().to_owned()));
         let steps = element(&old, &new);

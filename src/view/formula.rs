@@ -69,7 +69,8 @@ fn width(dtype: DType) -> String {
     grouped(to_f64(bits) / 8.0, usize::from(!bits.is_multiple_of(8)))
 }
 
-/// What the letters of a document mean in this scenario. Letters mean different things in different documents.
+/// The values of a document's letters in this scenario. Letters mean different things in different
+/// documents.
 fn symbols(inputs: &MethodInputs, document: &str, kind: MethodKind) -> Vec<Symbol> {
     let number = |name, count| (name, whole(count));
     let mut symbols = vec![

@@ -191,7 +191,7 @@ pub const TABLES: [Part; 3] = [
 /// The rest of the page.
 pub const REST: [Part; 3] = [
     part("saved", Follows::AtOnce, |seen| saved::saved(seen.saved(), seen.around.date)),
-    part("compare", Follows::AtOnce, |seen| compare::compare(seen.said(), seen.answers())),
+    part("compare", Follows::Picture, |seen| compare::compare(seen.said(), seen.answers())),
     part("toast", Follows::AtOnce, |seen| notices::toast(seen.messages())),
 ];
 

@@ -56,7 +56,7 @@ impl PresentedStep {
     }
 }
 
-/// What a verb leads to.
+/// The effect of a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     /// Nothing: there is no such step, or none further.
@@ -184,7 +184,7 @@ impl Presenter {
         Then::ShowStep
     }
 
-    /// The step's question is answered, or its answer wanted.
+    /// Reveals the answer of the step's question: somebody answered it or asked for the answer.
     pub fn reveal(&mut self) -> Then {
         self.revealed.push(self.at);
         Then::Reveal

@@ -22,7 +22,7 @@ use crate::units::{Bytes, MemoryUnit};
 pub struct Row {
     /// True if it is the sum of a kind (or of all), or one of its lines.
     pub is_sum: bool,
-    /// What it is.
+    /// The name of the kind or line.
     pub label: String,
     /// The amount in the report's unit.
     pub amount: String,
@@ -45,7 +45,7 @@ pub struct Report {
     /// Memory as the GPU shows it, or why that is not known; nothing where nobody asked for it ([`Report::with_device`]).
     pub device: Option<Result<Device, NotReplayed>>,
     timing: Timing,
-    /// What follows from the times, and about serving.
+    /// Figures that follow from the times, and figures about serving.
     pub facts: Vec<Fact>,
     serving: Option<Serving>,
     users: Option<UsersAnswer>,
@@ -177,7 +177,7 @@ impl Report {
         matches!(self.verdict(), Verdict::Fits | Verdict::Tight)
     }
 
-    /// What forbids it, a sentence each.
+    /// The rules that forbid the layout, a sentence each.
     pub fn blockers(&self) -> impl Iterator<Item = String> {
         self.estimate.blockers.iter().map(|blocker| format!("It cannot run like this: {blocker}."))
     }
@@ -206,7 +206,7 @@ impl Report {
         }
     }
 
-    /// What is to be said about the times.
+    /// Sentences about the times: limits, the stated utilisation, missing figures.
     pub fn caveats(&self) -> impl Iterator<Item = &String> {
         [&self.caveat, &self.stated, &self.unknown].into_iter().flatten()
     }
@@ -382,7 +382,7 @@ const fn verdict_key(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The same as JSON, memory in bytes.
+/// A report as JSON, memory in bytes.
 pub fn json(report: &Report, scenario: &Scenario, notices: &[String]) -> String {
     let estimate = &report.estimate;
     let (free, short) = match estimate.headroom() {

@@ -16,11 +16,11 @@ pub enum Concern {
     Answer,
     /// Both curves.
     Plots,
-    /// That some text in the form cannot be read, whichever.
+    /// The texts in the form that cannot be read: some, or none.
     Unread,
     /// The drafts at one place of the form.
     Drafts(FormPlace),
-    /// What the reader opened and closed.
+    /// Entries that the reader opened and closed.
     Opened,
     /// The sections that stand beside the form.
     View,
@@ -49,7 +49,7 @@ pub struct Now<'a> {
     pub answers: &'a Answers,
     /// Drafts in the form.
     pub drafts: &'a Drafts,
-    /// What the reader opened and closed.
+    /// Entries that the reader opened and closed.
     pub opened: &'a Opened,
     /// The sections that stand beside the form.
     pub view: View,
@@ -94,7 +94,7 @@ impl<'a> Now<'a> {
 pub struct Seen<'a> {
     /// The page.
     pub now: Now<'a>,
-    /// Told of each concern that is read.
+    /// The function that is told of each concern that the part reads.
     pub reads: &'a dyn Fn(Concern),
     /// Questions of a part to the browser around it.
     pub around: &'a Around,
@@ -124,13 +124,14 @@ impl Seen<'_> {
         self.answers().standing_with(self.unread())
     }
 
-    /// The drafts of one place of the form. The others stand in there as well, so a part reads those of its own place alone.
+    /// The drafts of the form. A part may use those of that place alone, because it is told of
+    /// changes at that place alone.
     pub fn drafts(&self, place: FormPlace) -> &Drafts {
         (self.reads)(Concern::Drafts(place));
         self.now.drafts
     }
 
-    /// What the reader opened and closed.
+    /// Entries that the reader opened and closed.
     pub fn opened(&self) -> &Opened {
         (self.reads)(Concern::Opened);
         self.now.opened

@@ -9,7 +9,7 @@ use crate::planner::{GpuCount, Inverse, Largest, Limit, More, Serving, UserLoad,
 use crate::scenario::{FieldId, Scenario, Value, show};
 use crate::units::{MemoryUnit, grouped, to_f64};
 
-/// What a server prints about its cache, one figure a line; empty when training.
+/// The figures that a server prints about its cache, one a line; empty when training.
 pub fn cache(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
     let (Run::Serving(run), Some(room)) = (job.run(), &estimate.cache_room) else { return Vec::new() };
     let mut facts = vec![("Memory left for the KV cache, per GPU", unit.show(room.bytes), run.engine.by_its_rule.to_owned())];
@@ -26,7 +26,7 @@ pub fn cache(job: &Job, estimate: &Estimate, unit: MemoryUnit) -> Vec<Fact> {
     facts
 }
 
-/// What the planner found, one figure a line.
+/// The planner's answers about serving, one figure a line.
 pub fn answers(job: &Job, serving: &Serving) -> Vec<Fact> {
     let Run::Serving(run) = job.run() else { return Vec::new() };
     let mut facts = Vec::with_capacity(8);

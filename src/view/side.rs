@@ -17,7 +17,7 @@ pub const DOCUMENTS: [(&str, &str); 5] = [
     ("solenya", "Solenya"),
 ];
 
-/// What stands where nobody counts anything.
+/// The text of a cell for which nobody counts anything.
 const NOTHING: &str = "–";
 
 /// A document's short name; the id itself for an unknown one.
@@ -84,7 +84,7 @@ const fn row_id(kind: MemoryKind) -> &'static str {
     }
 }
 
-/// How a cell reads.
+/// The tone of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// An amount or a count.
@@ -102,9 +102,9 @@ pub enum Tone {
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// What stands in it.
+    /// The text in it.
     pub text: String,
-    /// How it reads.
+    /// The tone of the text.
     pub tone: Tone,
 }
 
@@ -234,7 +234,7 @@ fn count_rows(side: &Side, count: &GpuCount) -> [Row; 3] {
     ]
 }
 
-/// What a missing division means: only two documents divide at all.
+/// The word for a missing division: only two documents divide at all.
 fn division_missing(answer: &MethodAnswer) -> &'static str {
     if matches!(answer.id, "ju-2026" | "capacity-planning") { "none" } else { "no rule" }
 }
@@ -250,7 +250,7 @@ pub struct FormulaLine {
     pub numbers: String,
     /// Bytes on one GPU, written out.
     pub result: String,
-    /// What to know; may be empty.
+    /// A remark on the line; may be empty.
     pub note: String,
 }
 
@@ -266,7 +266,7 @@ pub fn formula_lines(side: &Side, answer: &MethodAnswer, unit: MemoryUnit) -> Ve
     answer.per_gpu.iter().map(of_line).collect()
 }
 
-/// What stands beside a document's name while it is closed.
+/// The words beside a document's name while its sheet is closed.
 pub fn summary(answer: &MethodAnswer) -> String {
     let many = |count: usize, one: &str, more: &str| match count {
         0 => format!("no {more}"),

@@ -15,9 +15,9 @@ use crate::units::{Seconds, TimeScale, ceil_u64, grouped, to_f64};
 /// One term of a step as it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
-    /// What takes the time.
+    /// The work that takes the time.
     pub label: &'static str,
-    /// How it is found.
+    /// The formula of the time.
     pub formula: &'static str,
     /// Its time with its unit.
     pub time: String,
@@ -130,7 +130,7 @@ pub fn line(opened: &Opened, name: &str, value: &str, note: &str) -> Html {
     }
 }
 
-/// What follows from a timing, one figure a line.
+/// The figures that follow from a timing, one a line.
 pub fn facts(job: &Job, timing: &Timing) -> Vec<Fact> {
     match timing {
         Timing::Training { step, cost } => of_training(job, step, cost),
@@ -173,7 +173,7 @@ fn of_training(job: &Job, step: &Step, cost: &Cost) -> Vec<Fact> {
     facts
 }
 
-/// What texts shorter than the sequence change.
+/// The figures that change where texts are shorter than the sequence.
 fn of_texts(job: &Job, step: &Step, (run, texts): (&TrainingRun, Texts)) -> Vec<Fact> {
     let (mean, useful) = (whole(texts.mean), step.useful_tokens_per_second);
     let pace = |note| ("Useful tokens per second", amount(useful), note);
@@ -194,7 +194,7 @@ fn of_texts(job: &Job, step: &Step, (run, texts): (&TrainingRun, Texts)) -> Vec<
     facts
 }
 
-/// What packing would bring.
+/// The name of the figure that tells how much packing would bring.
 pub const PACKED: &str = "Packed instead";
 
 fn of_serving(job: &Job, time: &ServingTime) -> Vec<Fact> {
@@ -238,7 +238,7 @@ pub fn short(seconds: Seconds) -> String {
     scale.show(scale.parts(&[seconds]).1)
 }
 
-/// What of these times messages take.
+/// The parts of these times that messages take.
 fn messages(time: &ServingTime) -> Vec<Fact> {
     let [piece, further] = time.messages;
     let lines = [
@@ -257,7 +257,8 @@ fn sequences(count: u64) -> String {
     if count == 1 { "1 sequence".to_owned() } else { format!("{} sequences", whole(count)) }
 }
 
-/// What the user's own utilisation gives; nothing where none is stated or the peak is not known.
+/// The times and the cost at the user's own utilisation; `None` where none is stated or the peak is
+/// not known.
 pub fn stated(job: &Job, estimate: &Estimate) -> Option<String> {
     let mfu = job.training()?.stated_mfu()?;
     let Compute { step_seconds, seconds, gpu_hours, cost, .. } = estimate.compute?;
@@ -294,7 +295,7 @@ pub fn unknown(scenario: &Scenario, timing: &Timing) -> Option<String> {
     })
 }
 
-/// What to know before the figures are taken at their word; nothing where the layout runs.
+/// The warning before the figures; `None` where the layout runs.
 pub const fn caveat(verdict: Verdict) -> Option<&'static str> {
     match verdict {
         Verdict::Fits | Verdict::Tight => None,

@@ -1,4 +1,5 @@
-//! What the page remembers besides the scenario: what is open, half typed, said. No browser in here.
+//! The page's memory besides the scenario: open parts, half-typed texts, messages. No browser in
+//! here.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::scenario::{FieldId, Scenario, Value, show};
 pub struct Unread {
     /// The field.
     pub field: FieldId,
-    /// What stands in it.
+    /// The text in it.
     pub text: String,
     /// Why it cannot be read.
     pub message: String,
@@ -36,7 +37,7 @@ pub struct Notice {
 /// A short message, shown for some seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Toast {
-    /// What happened.
+    /// The message.
     pub text: String,
     /// The saved scenario that Undo brings back.
     pub back: Option<SavedScenario>,
@@ -111,17 +112,17 @@ impl Drafts {
     }
 }
 
-/// What the reader opened and closed.
+/// Entries that the reader opened and closed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Opened {
-    /// Names of what the reader opened: rows of the ledger, help texts, folds, tables.
+    /// Names of the entries that the reader opened: rows of the ledger, help texts, folds, tables.
     pub open: Vec<String>,
     /// Names of the folds that the reader closed although something in them needs a look.
     pub shut: Vec<String>,
 }
 
 impl Opened {
-    /// True if that is open.
+    /// True if the entry of that name is open.
     pub fn is_open(&self, name: &str) -> bool {
         self.open.iter().any(|known| known == name)
     }
@@ -266,7 +267,7 @@ impl View {
 pub struct Ui {
     /// Drafts in the form.
     pub drafts: Drafts,
-    /// What the reader opened and closed.
+    /// Entries that the reader opened and closed.
     pub opened: Opened,
     /// The sections that stand beside the form.
     pub view: View,

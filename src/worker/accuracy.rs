@@ -8,7 +8,7 @@ use crate::view::words::whole;
 /// The README's section on the same, beside the page.
 const METHOD: &str = "./README.md#how-well-it-is-checked";
 
-/// What the accuracy command writes for the page.
+/// The tables that the accuracy command writes for the page.
 #[derive(Debug, Default, Deserialize)]
 struct Accuracy {
     lines: Vec<Line>,

@@ -1,4 +1,4 @@
-//! What this answer rests on: catalog rows, assumed amounts, sources, and the documents' slips.
+//! The evidence of an answer: catalog rows, assumed amounts, sources, and the documents' slips.
 
 use crate::config::Job;
 use crate::estimator::estimate;

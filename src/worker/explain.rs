@@ -110,7 +110,8 @@ fn folded(parts: &[Written]) -> Html {
     }
 }
 
-/// What stands out in a kind: `2 · b · a · s² · 2`, so many times.
+/// The largest tensor of a kind as a formula, and how often it is there: `2 · b · a · s² · 2`, 32
+/// times.
 fn stands_out(largest: &Largest, unit: MemoryUnit) -> Html {
     let label = format!("Most of it, {}", largest.names);
     let times = if largest.count == 1 { String::new() } else { format!(", {} times", largest.count) };
@@ -118,7 +119,7 @@ fn stands_out(largest: &Largest, unit: MemoryUnit) -> Html {
     formula(&Written { label: &label, expr: &largest.one, result }, "")
 }
 
-/// What letters mean.
+/// The meanings of the formulas' letters, with their values.
 fn letters(found: &Explanation) -> Option<Html> {
     let rows: Html = legend(found)
         .iter()

@@ -1,4 +1,4 @@
-//! What the share dialog offers besides the link: files, pictures, a page inside another page.
+//! The share dialog's offers besides the link: files, pictures, a page inside another page.
 
 use crate::launch::{Format, Written, defaults, write};
 use crate::scenario::Mode;
@@ -21,8 +21,9 @@ const PICTURES: [(&str, &str); 4] = [
     ("#timeline .chart-step", "Memory over one step"),
 ];
 
-/// What was asked for in one line each: what, the page's address, when in words, when in milliseconds, whether the length axis goes
-/// by doublings, how many scenarios are pinned.
+/// The answer to a question in lines: the form of the file, the page's address, the moment in words
+/// and in milliseconds, whether the length axis goes by doublings, and the number of pinned
+/// scenarios.
 pub fn answer(fragment: &str, asked: &str) -> Html {
     let mut lines = asked.lines();
     let mut line = || lines.next().unwrap_or_default();

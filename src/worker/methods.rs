@@ -1,4 +1,5 @@
-//! What five published formulas say: the engine and the five methods side by side, with the reason for every difference.
+//! The five published formulas: the engine and the five methods side by side, with the reason for
+//! every difference.
 
 use crate::charts;
 use crate::config::Job;

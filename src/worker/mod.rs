@@ -62,7 +62,7 @@ fn methods_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
     scenario.resolve().map(|job| methods::panel(&job, unit)).unwrap_or_default()
 }
 
-/// What the answer rests on; empty as above.
+/// The evidence of the answer; empty as above.
 fn evidence_of(scenario: &Scenario, unit: MemoryUnit) -> Html {
     scenario.resolve().map(|job| evidence::panel(scenario, &job, unit)).unwrap_or_default()
 }

@@ -14,6 +14,7 @@ use crate::view::anything::{Kind, kind_of};
 use crate::view::markup::{Html, html};
 use crate::view::panels::dialogs::paste::NAME;
 use crate::view::panels::remarks;
+use crate::view::ui::Dialog;
 use crate::view::words::{self, whole};
 use crate::worker::wire::{AS_GENERIC, FILES, MARK, SNAPSHOT};
 use crate::worker::{launched, log, oom, snapshot};
@@ -85,7 +86,7 @@ fn refused_for(sentence: &str) -> Html {
 pub fn for_messages() -> Html {
     html! {
         p class="methods__line" {
-            button type="button" class="link" data-testid="paste-oom" data-do="dialog:paste" {
+            button type="button" class="link" data-testid="paste-oom" data-do=(Action::OpenDialog(Dialog::Paste)) {
                 "A run ran out of memory? Paste its message"
             }
         }
@@ -178,7 +179,8 @@ fn size(imported: &Imported, scenario: &Scenario) -> Html {
     }
 }
 
-/// What is not modelled as the model has it, and counted so that the answer is rather too high; nothing where there is nothing.
+/// The parts of the model that are counted as an upper bound, because they are not modelled as they
+/// are; `None` where there are none.
 fn upper_bounds(notes: &[String]) -> Option<Html> {
     (!notes.is_empty()).then(|| {
         html! {

@@ -213,7 +213,7 @@ impl Story<'_> {
             series,
             name: format!("{}: {} tokens per second {of}, {room}", requests(point.sequences), amount(rate)),
             href: format!("#{link}"),
-            action: format!("take:{link}"),
+            action: Action::Take(link).write(),
         }
     }
 

@@ -95,7 +95,8 @@ pub fn moments_of(drawn: &[Drawn<'_>]) -> Vec<(f64, ByKind)> {
             moments.push((from, this.moment(repetition, false)));
             moments.push((from + this.width / 2.0, this.moment(repetition, true)));
         }
-        // What is freed or taken between two stretches falls straight down or rises straight up.
+        // Memory that is freed or taken between two stretches falls straight down or rises straight
+        // up.
         if drawn.get(at + 1).is_none_or(|next| next.stretch.start != this.stretch.end) {
             moments.push((this.to() - this.width / 50.0, this.stretch.end));
         }

@@ -1,12 +1,12 @@
-//! What page and worker say to each other: one line of words, then text.
+//! Messages between page and worker: one line of words, then text.
 
 use crate::units::MemoryUnit;
 use crate::view::markup::Html;
 
-/// What the worker says once it listens.
+/// The worker's message once it listens.
 pub const READY: &str = "ready";
 
-/// What stands between the parts of a question or an answer that has several: a letter that no text has.
+/// Separates the parts of a question or an answer: a character that no text has.
 pub const MARK: char = '\u{1e}';
 
 /// Mark before a pasted text that asks for an unknown kind to be counted as a generic decoder.
@@ -18,14 +18,15 @@ pub const SNAPSHOT: &str = "snapshot";
 /// Mark before the files of a model: each one's name and its beginning, in base64.
 pub const FILES: &str = "files";
 
-/// Whether further answers follow.
+/// Words of a reply that other replies follow, and of the last one.
 const MORE: &str = "more";
 const LAST: &str = "last";
 
 /// The name of the workers' program, as its files begin.
 pub const PROGRAM: &str = "headroom-worker";
 
-/// One of the two workers that run the program: a panel does not wait until a search ends.
+/// One of the two workers that run the program. There are two, so that a panel does not wait until
+/// a search ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instance {
     /// Panels and texts.
@@ -34,12 +35,12 @@ pub enum Instance {
     Searches,
 }
 
-/// What is asked for.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The five documents side by side.
     Methods,
-    /// What the answer rests on.
+    /// The evidence of the answer.
     Evidence,
     /// Memory over one step.
     Timeline,
@@ -59,7 +60,8 @@ pub enum What {
     Stairs,
     /// Models that fit the scenario's accelerators; their order and the one way that is listed stand in the text.
     Fits,
-    /// What can be taken along, as buttons; or one file of it, as text behind a line with its name and media type.
+    /// The buttons of all files that can be downloaded; or one file, as text behind a line with its
+    /// name and media type.
     Export,
     /// The panel of stories and exercises, with orders to the page before the HTML.
     Teach,
@@ -139,7 +141,7 @@ impl What {
 pub struct Request {
     /// Its number; a later question has a higher one.
     pub number: u32,
-    /// What is asked for.
+    /// The kind of a request.
     pub what: What,
     /// The unit that amounts are written in.
     pub unit: MemoryUnit,
@@ -150,7 +152,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// As it travels.
+    /// The text of the message.
     pub fn write(&self) -> String {
         let Self { number, what, unit, fragment, text } = self;
         format!("{number} {} {unit} {fragment}\n{text}", what.word())
@@ -173,13 +175,13 @@ impl Request {
 pub struct Reply {
     /// The question's number.
     pub number: u32,
-    /// What was asked for.
+    /// The kind of the request.
     pub what: What,
-    /// Whether further answers to the same question follow.
+    /// True if further answers to the same question follow.
     pub more: bool,
     /// The link of the scenario with the pasted model, where the text could be read.
     pub fragment: Option<String>,
-    /// Finished HTML; of a file to take along its name and media type in one line, then its text.
+    /// Finished HTML; for a file, its name and media type in one line, then its text.
     pub html: String,
 }
 
@@ -189,7 +191,7 @@ impl Reply {
         Html::made(self.html)
     }
 
-    /// As it travels.
+    /// The text of the message.
     pub fn write(&self) -> String {
         let Self { number, what, more, fragment, html } = self;
         let turn = if *more { MORE } else { LAST };

@@ -239,8 +239,10 @@ export async function frameOf(page) {
       }
     });
     root.querySelectorAll('input, select, button').forEach((input) => input.setAttribute('disabled', ''));
-    const away = '.below, .foot, .printed, dialog, .toast, .skip, [role=status], #announcer, .picker__list, .field__help, .twin > div';
-    root.querySelectorAll(away).forEach((element) => element.remove());
+    // The program fills these places; it does not make them.
+    root.querySelectorAll('.below, .foot, .printed [data-own], #announcer, [role=status]').forEach((place) => place.replaceChildren());
+    root.querySelectorAll('.below, .foot').forEach((place) => place.removeAttribute('data-waits'));
+    root.querySelectorAll('dialog, .picker__list, .field__help, .twin > div').forEach((element) => element.remove());
     root.querySelectorAll('.fold').forEach((fold) => fold.removeAttribute('open'));
     root.querySelectorAll('[style]').forEach((element) => element.removeAttribute('style'));
     root.querySelectorAll('[aria-describedby], [aria-controls]').forEach((element) => {

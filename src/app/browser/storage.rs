@@ -77,7 +77,7 @@ pub fn saved() -> Saved {
     let Some(storage) = storage() else { return Saved::default() };
     let mut saved = Saved { available: true, ..Saved::default() };
     for key in keys_of(&storage, KEY_PREFIX) {
-        // What cannot be fetched now may be there next time: it stays where it is.
+        // A record that cannot be fetched now may be there next time: it stays where it is.
         let Ok(Some(text)) = storage.get_item(&key) else {
             saved.available = false;
             continue;

@@ -225,10 +225,7 @@ pub(super) fn evaluate(tape: &Tape, plan: &Plan<'_>) -> (usize, Shares) {
     let learned = optimizer::learned(tape, plan);
     let _states = optimizer::states(tape, plan, &learned, &mut shares);
     let groups = Groups::new(tape, plan);
-    if groups.shares_stand() {
-        tape.at("Gradients", sources::PYTORCH_AUTOGRAD);
-        groups.gradients_exist(false);
-    }
+    groups.places_stand();
     let before = tape.state().storages.len();
     evaluated(tape, plan, (ends, layers, &groups), ids);
     tape.close();
@@ -292,10 +289,7 @@ pub(super) fn play_all(tape: &Tape, plan: &Plan<'_>) -> Parts {
     }
     // The step begins without the gradients that an earlier micro-batch would have left.
     let groups = Groups::new(tape, &Plan { accumulated: false, ..plan.clone() });
-    if groups.shares_stand() {
-        tape.at("Gradients", sources::PYTORCH_AUTOGRAD);
-        groups.gradients_exist(false);
-    }
+    groups.places_stand();
     if plan.accumulated {
         groups.begin_step();
     }

@@ -103,7 +103,7 @@ impl Recipe {
         self.number(11)
     }
 
-    /// What it sets: Megatron-Bridge's word, the input, its value.
+    /// The settings that it makes: Megatron-Bridge's word, the input, its value.
     pub fn settings(&self) -> Vec<(&'static str, FieldId, Value)> {
         let or_empty = |number| if number == 0 { Value::Empty } else { Value::Integer(number) };
         let flag = |at| Value::Flag(self.number(at) == 1);

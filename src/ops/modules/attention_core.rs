@@ -19,11 +19,33 @@ pub(crate) const CROSSES: [&str; 2] = ["Cross-attention core (FlashAttention)", 
 
 /// How keys and values are repeated for groups of query heads.
 #[derive(Clone, Copy, Debug)]
-enum Repeat {
+pub(super) enum Repeat {
+    /// Every query head has its own.
     None,
     /// A single head: `expand` and `reshape` leave a view.
     View,
+    /// A copy for each group's query heads.
     Copy,
+}
+
+impl Repeat {
+    /// Returns how `kv` heads are repeated for so many query heads.
+    pub const fn of(heads: Dim, kv: Dim) -> Self {
+        match kv.1 {
+            same if same == heads.1 => Self::None,
+            1 => Self::View,
+            _ => Self::Copy,
+        }
+    }
+
+    /// Returns the tensor of key heads as one of query heads, of that form (`repeat_kv`).
+    pub fn run<'t>(self, x: Var<'t>, form: Form) -> Var<'t> {
+        match self {
+            Self::None => x,
+            Self::View => x.expand(form),
+            Self::Copy => x.repeat(form),
+        }
+    }
 }
 
 /// The scores' half of an attention: from queries, keys and values to the output projection's input.
@@ -88,11 +110,7 @@ impl Core {
             holds_scores: build.model().family.modules().encoder.writes_attention
                 && build.model().family.modules().encoder.embedding != EmbeddedParts::WithBiases
                 && !build.model().family.modules().masks_by_values,
-            repeat: match kv.1 {
-                same if same == heads.1 => Repeat::None,
-                1 => Repeat::View,
-                _ => Repeat::Copy,
-            },
+            repeat: Repeat::of(heads, kv),
             batched: with.micro_batch_size > 1,
             several_heads: heads.1 > 1,
             in_parts: false,
@@ -352,10 +370,6 @@ impl Core {
 
     /// `repeat_kv`: a copy for each group's query heads; one head alone is repeated without a copy.
     fn repeated<'t>(&self, x: &Var<'t>, form: Form) -> Var<'t> {
-        match self.repeat {
-            Repeat::None => x.clone(),
-            Repeat::View => x.clone().expand(form),
-            Repeat::Copy => x.clone().repeat(form),
-        }
+        self.repeat.run(x.clone(), form)
     }
 }

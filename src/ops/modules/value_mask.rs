@@ -1,20 +1,12 @@
 //! A mask that values make, and that learns: a small projection of all values, a number for each key head, and of what comes of them the
 //! largest of each query (`DogeAttention.prepare_dynamic_mask` in transformers 5.23, `models/doge/modeling_doge.py`).
 
+use super::attention_core::Repeat;
 use super::{Build, Linear, Tables};
 use crate::ops::tape::{EXP, Form, Order, Param, SOFTPLUS, Tape, Var};
 use crate::ops::tensor::Dim;
 use crate::sources;
 use crate::units::DType;
-
-/// How the mask of key heads becomes one of query heads.
-#[derive(Clone, Copy, Debug)]
-enum Repeat {
-    None,
-    /// A single head's is seen by all.
-    View,
-    Copy,
-}
 
 /// The projection and its shapes.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +28,7 @@ pub(super) struct ValueMask {
 }
 
 impl ValueMask {
-    /// Declares them, where the model has such a mask.
+    /// Declares the projection's parameters; `None` for a model without such a mask.
     pub fn new(build: &Build<'_>) -> Option<Self> {
         let (with, model, tape) = (build.with, build.model(), build.tape);
         if !model.family.modules().masks_by_values {
@@ -59,17 +51,13 @@ impl ValueMask {
             pairs: tape.form([b, kv, s, met]),
             best: (met.1 > kept).then(|| tape.form([b, kv, s, Dim("keep_window_size", kept)])),
             causal: tape.form([b, s, met]),
-            repeat: match kv.1 {
-                same if same == heads.1 => Repeat::None,
-                1 => Repeat::View,
-                _ => Repeat::Copy,
-            },
+            repeat: Repeat::of(heads, kv),
             scores: build.shapes.scores,
             several: kv.1 > 1,
         })
     }
 
-    /// What else attention is given, with the mask of these values.
+    /// The tables that attention reads, with the mask that these values make.
     pub fn beside<'t>(&self, tape: &'t Tape, values: &Var<'t>, tables: &Tables<'t>) -> Tables<'t> {
         tape.at("Mask of values", sources::PYTORCH_AUTOGRAD);
         let step = self.step.run(&values.clone().merge(self.columns, self.several));
@@ -80,15 +68,11 @@ impl ValueMask {
         if let Some(best) = self.best {
             mask = self.largest(tape, mask, best);
         }
-        let mask = match self.repeat {
-            Repeat::None => mask,
-            Repeat::View => mask.expand(self.scores),
-            Repeat::Copy => mask.repeat(self.scores),
-        };
+        let mask = self.repeat.run(mask, self.scores);
         Tables { mask: Some(mask), ..tables.clone() }
     }
 
-    /// The mask of all but each query's largest.
+    /// The mask that leaves each query its largest values alone.
     fn largest<'t>(&self, tape: &'t Tape, mask: Var<'t>, best: Form) -> Var<'t> {
         let zeros = tape.constant("which tokens are kept", self.pairs, mask.dtype());
         let (largest, _places) = mask.clone().detached().topk(best);

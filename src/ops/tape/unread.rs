@@ -15,12 +15,13 @@ pub(crate) struct Unread {
 }
 
 impl Tape {
-    /// What runs from here on may turn out to be read by nobody.
+    /// Marks this place: perhaps nobody reads the results of the operations that run from here on.
     pub fn unread_from(&self) -> Unread {
         Unread { node: self.nodes(), recorded: self.recorded() }
     }
 
-    /// Nobody reads what ran from there on: what it saved is let go, and backward never comes to it.
+    /// Forgets the operations that ran from that place on, because nobody reads their results: the
+    /// tensors that they saved are released, and backward never comes to them.
     pub fn forget(&self, from: Unread) {
         let mut state = self.state.borrow_mut();
         if let Some(recording) = &mut state.recording {

@@ -4,10 +4,10 @@ use maud::Render;
 
 use super::{halves, text, with};
 
-/// What is asked for in the panel of stories and exercises: the values of `data-teach`.
+/// The requests of the panel of stories and exercises: the values of `data-teach`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TeachVerb {
-    /// Shows what was shown last.
+    /// Shows the view that was shown last.
     Show,
     /// Shows one of the panel's views.
     View(TeachView),
@@ -71,7 +71,7 @@ pub enum TeachView {
     Sheet,
 }
 
-/// What a button or a key does on the presenter's stage.
+/// The actions of buttons and keys on the presenter's stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageVerb {
     /// Goes on: to the answer of a question, to the next step, to the end.
@@ -88,9 +88,9 @@ pub enum StageVerb {
     Keys,
     /// Shows or hides the timer.
     Timer,
-    /// Has an answer looked at.
+    /// Checks an answer.
     Answer,
-    /// Ends the story and stays with what is shown.
+    /// Ends the story and keeps the scenario that is shown.
     Keep,
     /// Ends the story.
     End,
@@ -101,14 +101,14 @@ pub enum StageVerb {
 /// A form of the panel of stories or of the stage: the value of `data-teach`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// One of the panel.
+    /// A form of the panel.
     Teach(TeachVerb),
-    /// One of the stage.
+    /// A form of the stage.
     Stage(StageVerb),
 }
 
 impl StageVerb {
-    /// Those without a number.
+    /// The verbs without a number, each with its word.
     pub const WORDS: [(Self, &str); 10] = [
         (Self::Next, "next"),
         (Self::On, "on"),
@@ -122,7 +122,7 @@ impl StageVerb {
         (Self::End, "end"),
     ];
 
-    /// As the markup says it.
+    /// The word in the markup.
     pub fn write(self) -> String {
         let word = Self::WORDS.iter().find(|(verb, _)| *verb == self).map(|(_, word)| (*word).to_owned());
         match self {
@@ -139,7 +139,7 @@ impl StageVerb {
 }
 
 impl StepChange {
-    /// All of them.
+    /// All changes.
     pub const ALL: [Self; 4] = [Self::Up, Self::Down, Self::Update, Self::Drop];
 
     const fn word(self) -> &'static str {
@@ -153,7 +153,7 @@ impl StepChange {
 }
 
 impl TeachVerb {
-    /// As it travels, and as the markup says it.
+    /// The word in a request and in the markup.
     pub fn write(&self) -> String {
         let word = match self {
             Self::Show => "show",
@@ -211,7 +211,7 @@ impl TeachVerb {
 }
 
 impl TeachView {
-    /// As it travels, and as the panel remembers it.
+    /// The word in a request and in the panel's memory.
     pub fn write(&self) -> String {
         match self {
             Self::List => "list".to_owned(),
@@ -239,7 +239,7 @@ impl TeachView {
 }
 
 impl Sent {
-    /// As the markup says it.
+    /// The word in the markup.
     pub fn write(&self) -> String {
         match self {
             Self::Teach(verb) => verb.write(),

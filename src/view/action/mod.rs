@@ -101,7 +101,7 @@ pub enum Action {
     Saved(SavedVerb, String),
 }
 
-/// What can be done with a saved scenario.
+/// The actions on a saved scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SavedVerb {
     /// Shows it.
@@ -136,7 +136,7 @@ pub enum FitsOrder {
     Speed,
 }
 
-/// What is asked for in the planner's panel: the values of `data-plan`.
+/// The requests of the planner's panel: the values of `data-plan`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanVerb {
     /// Shows the form and what was found.
@@ -187,7 +187,7 @@ fn text(text: &str) -> Option<String> {
 }
 
 impl Action {
-    /// As the markup says it.
+    /// The word in the markup.
     pub fn write(&self) -> String {
         let word = match self {
             Self::Skip => "skip",
@@ -312,7 +312,7 @@ impl SavedVerb {
 }
 
 impl FitsList {
-    /// As it travels.
+    /// The text in a request.
     pub fn write(&self) -> String {
         let mut text = self.order.word().to_owned();
         text.push(' ');
@@ -364,7 +364,7 @@ impl PlanVerb {
 }
 
 impl Settled {
-    /// As the markup says it.
+    /// The word in the markup.
     pub fn write(&self) -> String {
         match self {
             Self::ImportSaved => "import".to_owned(),

@@ -1,4 +1,5 @@
-//! What can be taken along as a file: one table of forms, which page and command line share. No browser in here.
+//! Files to download: one table of their forms, which page and command line share. No browser in
+//! here.
 
 mod document;
 mod tables;
@@ -41,7 +42,7 @@ impl Form {
         Self::ALL.into_iter().find(|form| form.word() == word)
     }
 
-    /// What its button says.
+    /// The words on its button.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Answer => "Answer as Markdown",
@@ -61,7 +62,7 @@ impl Form {
     }
 }
 
-/// What is taken along, and from where.
+/// The contents of a file to download, and where they come from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Luggage {
     /// The scenario shown.
@@ -70,9 +71,9 @@ pub struct Luggage {
     pub compare: Vec<Scenario>,
     /// The page's address, without a fragment; empty where it is not known.
     pub address: String,
-    /// When, in words.
+    /// The moment of the download in words.
     pub when: String,
-    /// When, milliseconds since 1970.
+    /// That moment, milliseconds since 1970.
     pub clock_ms: u64,
     /// True if the curve over the length goes by doublings.
     pub log: bool,
@@ -104,7 +105,7 @@ pub fn file(form: Form, luggage: &Luggage) -> Result<String, String> {
     }
 }
 
-/// What there is no answer for.
+/// The error of a file whose scenario has no answer.
 fn no_answer() -> String {
     "An input needs a look before there is an answer to take along.".to_owned()
 }
@@ -229,7 +230,7 @@ mod tests {
         assert_eq!((record.name.as_str(), record.saved_at_ms), ("a|<b>", 1_790_000_000_000));
         let decoded = decode(&record.link);
         assert_eq!((decoded.scenario, decoded.compare), (luggage.scenario, luggage.compare));
-        // The same file again is the same record.
+        // A file that is read twice gives one record.
         assert_eq!(import_all(&text).unwrap().records[0].id, record.id);
         let broken = text.replace("\"v2&", "\"v9&");
         assert_eq!(import_all(&broken).unwrap().records.len(), 0);

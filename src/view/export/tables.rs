@@ -10,7 +10,7 @@ use crate::view::answers::{Answers, Compared, seq_curve};
 use crate::view::history::Snapshot;
 use crate::view::words::{about, remarks};
 
-/// What follows from everything that is taken along.
+/// The answers to all scenarios of the file.
 ///
 /// # Errors
 /// As [`super::file`].

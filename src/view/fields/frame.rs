@@ -32,7 +32,7 @@ fn problem_of(id: FieldId, scenario: &Scenario, answers: &Answers, drafts: &Draf
     Some(Problem { message: problem.message.clone(), way_out: problem.way_out.clone() })
 }
 
-/// What is wrong with that field, if anything is, where its input stands elsewhere.
+/// The error of a field whose input stands elsewhere; `None` where nothing is wrong with it.
 pub fn told(field: &Field, scenario: &Scenario, answers: &Answers, drafts: &Drafts) -> Option<Html> {
     problem_of(field.id, scenario, answers, drafts).map(|problem| error(field, &problem))
 }
@@ -95,8 +95,8 @@ fn chosen(field: &Field, scenario: &Scenario) -> Option<&'static Choice> {
     }
 }
 
-/// What the chosen software stack means, in sight: it decides more than any other choice. A model without modules of its own is
-/// marked.
+/// The help of the chosen software stack, always in sight: it decides more than any other choice. A
+/// model without modules of its own is marked.
 fn says(field: &Field, scenario: &Scenario) -> Option<Html> {
     let stack = chosen(field, scenario).filter(|_| field.id == FieldId::Stack).and_then(|stack| Stack::named(stack.value))?;
     let generic = scenario.get(FieldId::Family) == Value::Choice("generic") && stack.runs_modules_of_family;
@@ -112,7 +112,8 @@ fn says(field: &Field, scenario: &Scenario) -> Option<Html> {
     })
 }
 
-/// What the field is, its range and its name in configuration files; hidden, it still describes the input to screen readers.
+/// The help of a field, its range and its name in configuration files; hidden, it still describes
+/// the input to screen readers.
 fn help(field: &Field, open: bool, scenario: &Scenario) -> Html {
     let choice = chosen(field, scenario).map_or("", |option| option.value);
     html! {
@@ -165,7 +166,7 @@ fn changed(field: &Field, scenario: &Scenario) -> Option<Html> {
     })
 }
 
-/// What is wrong, and a button that puts it right.
+/// The sentence that says what is wrong, and a button that puts it right.
 fn error(field: &Field, problem: &Problem) -> Html {
     html! {
         p id={ "e-" (field.key) } class="field__error" role="alert" tabindex="-1"

@@ -1,7 +1,7 @@
 //! The input of one field, whatever its kind.
 //!
-//! What stands in an input is the reader's, so HTML alone cannot change it: `data-now` says what should stand there, and the browser
-//! sets the input's property to it.
+//! The text in an input is the reader's, so HTML alone cannot change it: `data-now` holds the text
+//! that should stand there, and the browser sets the input's property to it.
 
 use super::picker;
 use crate::scenario::{Choice, Field, FieldId, FieldKind, Scenario, Value};
@@ -9,18 +9,41 @@ use crate::view::markup::{Html, html};
 use crate::view::ui::Drafts;
 use crate::view::words::model_name;
 
-/// The input; `described` names the texts that describe it, `problem` says whether its value needs a look.
-pub fn input(field: &Field, scenario: &Scenario, drafts: &Drafts, described: &str, problem: bool) -> Html {
-    match field.kind {
-        FieldKind::Choice(options) => select(field, options, scenario, described, problem),
-        FieldKind::Flag => toggle(field, scenario, described),
-        FieldKind::Model | FieldKind::Accelerator => searched(field, scenario, drafts, described),
+/// How a field is edited.
+#[derive(Clone, Copy, Debug)]
+pub enum Control {
+    /// A list that is searched by typing.
+    Search,
+    /// A list of a few choices.
+    Select(&'static [Choice]),
+    /// A box to tick.
+    Tick,
+    /// A number or a short text, read while it is typed.
+    Text,
+}
+
+/// How fields of that kind are edited.
+pub const fn control(kind: FieldKind) -> Control {
+    match kind {
+        FieldKind::Model | FieldKind::Accelerator => Control::Search,
+        FieldKind::Choice(options) => Control::Select(options),
+        FieldKind::Flag => Control::Tick,
         FieldKind::Integer { .. }
         | FieldKind::Decimal { .. }
         | FieldKind::Text { .. }
         | FieldKind::Words { .. }
         | FieldKind::Keys { .. }
-        | FieldKind::Layers => typed(field, scenario, &drafts.text_of(field.id, scenario), described, problem),
+        | FieldKind::Layers => Control::Text,
+    }
+}
+
+/// The input; `described` names the texts that describe it, `problem` says whether its value needs a look.
+pub fn input(field: &Field, scenario: &Scenario, drafts: &Drafts, described: &str, problem: bool) -> Html {
+    match control(field.kind) {
+        Control::Select(options) => select(field, options, scenario, described, problem),
+        Control::Tick => toggle(field, scenario, described),
+        Control::Search => searched(field, scenario, drafts, described),
+        Control::Text => typed(field, scenario, &drafts.text_of(field.id, scenario), described, problem),
     }
 }
 

@@ -5,6 +5,7 @@ mod input;
 pub mod picker;
 pub(super) mod rows;
 
+pub use self::input::{Control, control};
 use crate::scenario::{FieldKind, Value};
 
 /// The value one press up or down from `value`, within the field's range; nothing where there is no next one.

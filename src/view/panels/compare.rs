@@ -2,6 +2,7 @@
 
 use crate::scenario::Scenario;
 use crate::scenario::codec::{decode, encode, encode_all};
+use crate::view::action::Action;
 use crate::view::answers::{Answers, Other, Standing};
 use crate::view::compared::{Cell, LETTERS, Line, labels, lines};
 use crate::view::history::Snapshot;
@@ -16,10 +17,10 @@ pub fn compare(said: &Snapshot, answers: &Answers) -> Html {
             div class="section__head" {
                 h2 { "Compare" }
                 div class="section__tools" {
-                    button type="button" class="button" data-do="unpin" hidden[count == 0] {
+                    button type="button" class="button" data-do=(Action::Unpin(None)) hidden[count == 0] {
                         "Stop comparing"
                     }
-                    button type="button" class="button" data-testid="pin" data-do="pin"
+                    button type="button" class="button" data-testid="pin" data-do=(Action::Pin)
                         hidden[count == LETTERS.len()] {
                         "Keep this as "
                         (LETTERS.get(count).copied().unwrap_or_default())
@@ -56,7 +57,7 @@ pub fn answer(asked: &str) -> Option<String> {
     Some(differences(&said, &answers).as_str().to_owned())
 }
 
-/// What differs, inputs first, then results.
+/// The table of differences: inputs first, then results.
 fn differences(said: &Snapshot, answers: &Answers) -> Html {
     let all: Vec<&Scenario> = std::iter::once(&said.scenario).chain(answers.others.iter().map(|other| &other.scenario)).collect();
     let labels = labels(&all);
@@ -99,7 +100,6 @@ fn trouble() -> Html {
 
 /// The head of one pinned scenario: its letter, and what can be done with it.
 fn head(at: usize, letter: &str, label: &str, other: &Other) -> Html {
-    let at = at.to_string();
     html! {
         th scope="col" class="num" {
             (letter)
@@ -108,12 +108,12 @@ fn head(at: usize, letter: &str, label: &str, other: &Other) -> Html {
             @if other.answer.is_none() { (trouble()) }
             br;
             button type="button" class="link" aria-label={ "Swap A and " (letter) }
-                data-do={ "swap:" (at) } {
+                data-do=(Action::Swap(at)) {
                 "Swap"
             }
             " "
             button type="button" class="link" aria-label={ "Remove " (letter) }
-                data-do={ "unpin:" (at) } {
+                data-do=(Action::Unpin(Some(at))) {
                 "Remove"
             }
         }

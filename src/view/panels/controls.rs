@@ -9,7 +9,7 @@ use crate::view::panels::dialogs::paste::FIELD;
 use crate::view::ui::{Dialog, Drafts, Opened};
 use crate::view::words::lower_first;
 
-/// What stands under one heading of the form.
+/// The headings of the form, with the groups of fields under each.
 const SECTIONS: [(&str, &[Group]); 3] = [
     ("Model", &[Group::Model]),
     ("Run", &[Group::Run, Group::Precision]),
@@ -19,7 +19,7 @@ const SECTIONS: [(&str, &[Group]); 3] = [
 /// The words in the field for everything pasted.
 const ASKS: &str = "Paste a config, a command, a log, a link";
 
-/// What folds away, in the order of the form.
+/// The folds in the order of the form, with the groups of fields in each.
 const FOLDS: [(&str, &[Group]); 7] = [
     ("Architecture", &[Group::Architecture]),
     ("Experts and special layers", &[Group::Structure]),
@@ -112,8 +112,9 @@ pub fn place_of(id: FieldId) -> String {
     format!("{}-{}", if ELSEWHERE.contains(&id) { "e" } else { "f" }, field(id).key)
 }
 
-/// What is asked on the left, with the places of its parts. Every part is a form of its own: after each change of an input, browsers look
-/// through all inputs of its form for something to fill in later, which took milliseconds of each change when they were one.
+/// The form on the left, with the places of its parts. Every part is a form of its own: after each
+/// change of an input, browsers look through all inputs of its form for something to fill in later,
+/// which took milliseconds of each change when all parts were one form.
 pub fn form() -> Html {
     html! {
         section class="controls" aria-label="Scenario" {

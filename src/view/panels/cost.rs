@@ -58,7 +58,7 @@ fn of_serving(answers: &Answers, opened: &Opened) -> Html {
     cache.iter().map(|(name, value, note)| timing::line(opened, name, value, note)).chain(on_screen).collect()
 }
 
-/// What paper shows of the time: it has no room for the section below.
+/// Names of the time's figures that paper shows: it has no room for the section below.
 const ON_PAPER: [&str; 5] = ["One step", "Utilisation: model (MFU)", "The run", "GPU-hours", "Cost of the run"];
 
 fn on_paper(answers: &Answers) -> Html {

@@ -2,10 +2,10 @@
 
 use crate::charts;
 use crate::planner::Axis;
-use crate::units::{MemoryUnit, to_f64};
+use crate::units::MemoryUnit;
 use crate::view::action::Action;
 use crate::view::answers::{Plot, Plots};
-use crate::view::curve_view::{self, Line, Lines};
+use crate::view::curve_view::{self, Line, Lines, nearest_place, place};
 use crate::view::markup::{Html, html};
 use crate::view::ui::{ChartsLook, Cursors, Opened};
 use crate::view::words::whole;
@@ -35,7 +35,7 @@ pub const fn cursor(cursors: Cursors, axis: Axis) -> Option<usize> {
 pub fn index(plot: &Plot, cursor: Option<usize>) -> usize {
     let curve = &plot.curve;
     let last = curve.points.len().saturating_sub(1);
-    cursor.map_or_else(|| curve_view::nearest(curve, to_f64(curve.current)), |index| index.min(last))
+    cursor.map_or_else(|| nearest_place(curve, place(curve, curve.current)), |index| index.min(last))
 }
 
 /// Where the cursor line stands, per cent of the picture; nowhere while the scenario's own point is read.
@@ -44,7 +44,8 @@ pub fn left(plot: &Plot, cursor: Option<usize>) -> Option<f64> {
     Some(100.0 * plot.drawn.x_to_px(curve_view::place(&plot.curve, point.x)) / plot.drawn.plot.width)
 }
 
-/// What is announced while the arrow keys read: nothing while the scenario's own point is read.
+/// The words that are announced while the arrow keys read a curve; empty while the scenario's own
+/// point is read.
 pub fn spoken(plot: &Plot, cursor: Option<usize>, unit: MemoryUnit) -> String {
     if cursor.is_none() {
         return String::new();
@@ -53,12 +54,12 @@ pub fn spoken(plot: &Plot, cursor: Option<usize>, unit: MemoryUnit) -> String {
     format!("{place}: {words}")
 }
 
-/// On a phone one curve at a time: which one.
+/// The buttons that choose the curve on a phone, which shows one at a time.
 pub fn tabs(look: &ChartsLook) -> Html {
     let tab = |axis: Axis, label: &str| {
         html! {
             button type="button" class="switch__option" aria-pressed=(look.axis == axis)
-                data-do={ "axis:" (word(axis)) } {
+                data-do=(Action::ShowCurve(axis)) {
                 (label)
             }
         }
@@ -108,7 +109,7 @@ pub fn panel(plots: &Plots, axis: Axis, unit: MemoryUnit, look: &ChartsLook, cur
             p class="curve__readout" { b class="number" { (place) } ": " (words) }
             @if axis == Axis::Gpus { (legend(plot, look.lines)) }
             button type="button" class="link curve__hear" aria-label={ "Hear the curve: " (title) }
-                title="Key t on the curve" data-do={ "hear:" (word) } {
+                title="Key t on the curve" data-do=(Action::Hear(axis)) {
                 "Hear the curve"
             }
             details class="twin" data-toggle={ "twin-" (word) } {
@@ -157,12 +158,12 @@ fn legend(plot: &Plot, lines: Lines) -> Html {
     }
 }
 
-/// Even or by doublings.
+/// The switch of the length axis: even, or by doublings.
 fn axis_switch(log: bool) -> Html {
     let option = |value: bool, label: &str| {
         html! {
             button type="button" class="switch__option" aria-pressed=(log == value)
-                data-do={ "log:" (value) } {
+                data-do=(Action::LogAxis(value)) {
                 (label)
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::view::markup::{Html, html};
 
-/// What an icon shows.
+/// The icons by what they show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Icon {
     /// A step back.

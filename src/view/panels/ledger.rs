@@ -66,7 +66,7 @@ impl Row<'_> {
     }
 }
 
-/// What starts open: the largest kind, to show that something is behind a line.
+/// The row that starts open: the largest kind, to show that something is behind a line.
 pub fn opened_at_start(estimate: &Estimate) -> Option<String> {
     MemoryKind::ALL.into_iter().max_by_key(|kind| estimate.ledger.of(*kind)).map(kind_path)
 }

@@ -24,7 +24,7 @@ pub mod top_bar;
 pub mod unanswered;
 pub mod verdict;
 
-/// What the panels' tests share.
+/// Functions that the panels' tests share.
 #[cfg(test)]
 #[allow(clippy::expect_used, reason = "a failed expectation is a failed test")]
 pub(crate) mod tests {

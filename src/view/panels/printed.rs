@@ -1,4 +1,4 @@
-//! What only the printed page shows: all inputs, the link, version and date.
+//! The part that only the printed page shows: all inputs, the link, version and date.
 
 use super::dialogs::share;
 use crate::config::LayerSet;
@@ -84,7 +84,7 @@ pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, String, &'static str)> 
         Value::Choice(key) => Stack::named(key).is_some_and(|stack| stack.options.are_asked_for()),
         _ => false,
     };
-    // What is absent goes without saying: the page has room for one sheet.
+    // Inputs that are off or empty are left out: the page has room for one sheet.
     let said = |value: &Value| {
         !matches!(value, Value::Flag(false) | Value::Empty | Value::Layers(LayerSet::None))
             && *value != Value::Text(String::new())

@@ -1,8 +1,9 @@
 //! The list of scenarios kept in this browser.
 
 use crate::scenario::records::SavedScenario;
+use crate::view::action::{Action, SavedVerb, Settled};
 use crate::view::markup::{Html, html};
-use crate::view::ui::SavedList;
+use crate::view::ui::{Dialog, SavedList};
 
 /// The panel; `date` writes a moment as the reader's own date and time.
 pub fn saved(list: &SavedList, date: impl Fn(u64) -> String) -> Html {
@@ -12,14 +13,14 @@ pub fn saved(list: &SavedList, date: impl Fn(u64) -> String) -> Html {
             div class="section__head" {
                 h2 { "Saved scenarios" }
                 div class="section__tools" {
-                    button type="button" class="button" data-do="dialog:save" { "Save this one" }
-                    button type="button" class="button" data-do="export" disabled[none] {
+                    button type="button" class="button" data-do=(Action::OpenDialog(Dialog::Save)) { "Save this one" }
+                    button type="button" class="button" data-do=(Action::ExportSaved) disabled[none] {
                         "Download all"
                     }
                     label class="button" tabindex="-1" {
                         "Add from a file"
                         input class="sr" type="file" accept="application/json,.json"
-                            data-change="import";
+                            data-change=(Settled::ImportSaved);
                     }
                 }
             }
@@ -40,14 +41,15 @@ pub fn saved(list: &SavedList, date: impl Fn(u64) -> String) -> Html {
 /// One saved scenario.
 fn row(record: &SavedScenario, date: &str, renaming: bool) -> Html {
     let id = &record.id;
+    let act = |verb| Action::Saved(verb, id.clone());
     let name = if renaming {
         html! {
             input id={ "name-" (id) } class="field__input" type="text" maxlength="60"
-                aria-label="New name" value=(record.name) data-change={ "rename:" (id) };
+                aria-label="New name" value=(record.name) data-change=(Settled::Rename(id.clone()));
         }
     } else {
         html! {
-            button type="button" class="link" data-do={ "saved-open:" (id) } { (record.name) }
+            button type="button" class="link" data-do=(act(SavedVerb::Open)) { (record.name) }
         }
     };
     html! {
@@ -59,18 +61,18 @@ fn row(record: &SavedScenario, date: &str, renaming: bool) -> Html {
             }
             span class="saved__tools" {
                 button type="button" class="button button--plain"
-                    data-do={ "saved-compare:" (id) } {
+                    data-do=(act(SavedVerb::Compare)) {
                     "Compare"
                 }
                 button type="button" class="button button--plain" id={ "rename-" (id) }
-                    data-do={ "saved-rename:" (id) } {
+                    data-do=(act(SavedVerb::Rename)) {
                     "Rename"
                 }
                 button type="button" class="button button--plain"
-                    data-do={ "saved-duplicate:" (id) } {
+                    data-do=(act(SavedVerb::Duplicate)) {
                     "Duplicate"
                 }
-                button type="button" class="button button--plain" data-do={ "saved-delete:" (id) } {
+                button type="button" class="button button--plain" data-do=(act(SavedVerb::Delete)) {
                     "Delete"
                 }
             }

@@ -1,8 +1,8 @@
-//! What every estimate assumes.
+//! Assumptions of every estimate.
 
 use crate::view::markup::{Html, html};
 
-/// What is true of every estimate: heading and sentence.
+/// The assumptions of every estimate: heading and sentence.
 const ASSUMPTIONS: [(&str, &str); 6] = [
     (
         "The most loaded GPU counts",
@@ -30,7 +30,7 @@ const ASSUMPTIONS: [(&str, &str); 6] = [
     ),
 ];
 
-/// What every estimate assumes; the evidence of this one stands below it.
+/// The list of assumptions; the evidence of the present estimate stands below it.
 pub fn assumptions() -> Html {
     let items: Html = ASSUMPTIONS
         .iter()

@@ -25,7 +25,7 @@ pub fn time(answers: &Answers, opened: &Opened) -> Html {
     }
 }
 
-/// What the figures are, and what they are not.
+/// Notes on the figures: their scope, and the inputs that change them.
 fn notes(answers: &Answers) -> Html {
     let what = match answers.timing() {
         Timing::Training { .. } => Some("For the slowest pipeline stage. Change price, network and CO₂ under Time and cost."),
@@ -43,7 +43,7 @@ fn body(answers: &Answers, opened: &Opened) -> Html {
     let pack = facts.iter().find(|(name, ..)| *name == timing::PACKED).map(pack);
     let facts: Html = facts.iter().map(|(name, value, note)| timing::line(opened, name, value, note)).collect();
     let facts = html! { dl class="facts" data-testid="time-facts" { (facts) } };
-    // What can be done about it stands under the figures.
+    // The button that packs the texts stands under the figures.
     let facts = match pack {
         Some(pack) => html! {
             div {

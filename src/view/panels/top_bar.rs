@@ -2,11 +2,12 @@
 
 use super::icon::Icon;
 use super::sections::Section;
-use crate::scenario::Scenario;
 use crate::scenario::records::SavedScenario;
+use crate::scenario::{FieldId, Scenario};
 use crate::units::MemoryUnit;
-use crate::view::action::Action;
+use crate::view::action::{Action, SavedVerb};
 use crate::view::markup::{Html, html};
+use crate::view::ui::Dialog;
 use crate::view::words::about;
 
 /// The bar that stays at the top, beside so many scenarios that are compared with; `undo` and `redo`: there is something to take back,
@@ -25,11 +26,11 @@ pub fn top_bar(scenario: &Scenario, compared: usize, (undo, redo): (bool, bool),
             span class="bar__about" { (title(scenario)) }
             div class="bar__tools" {
                 button type="button" class="button button--plain button--icon" aria-label="Undo"
-                    title="Undo (Ctrl+Z)" data-testid="undo" data-do="undo" disabled[!undo] {
+                    title="Undo (Ctrl+Z)" data-testid="undo" data-do=(Action::Undo) disabled[!undo] {
                     (Icon::Undo.html())
                 }
                 button type="button" class="button button--plain button--icon" aria-label="Redo"
-                    title="Redo (Ctrl+Shift+Z)" data-testid="redo" data-do="redo" disabled[!redo] {
+                    title="Redo (Ctrl+Shift+Z)" data-testid="redo" data-do=(Action::Redo) disabled[!redo] {
                     (Icon::Redo.html())
                 }
                 span class="bar__gap" {}
@@ -39,25 +40,25 @@ pub fn top_bar(scenario: &Scenario, compared: usize, (undo, redo): (bool, bool),
                 }
                 span class="bar__gap" {}
                 button type="button" class="button bar__save" aria-label="Save" title="Save" data-testid="save"
-                    data-do="dialog:save" {
+                    data-do=(Action::OpenDialog(Dialog::Save)) {
                     (Icon::Save.html())
                     span class="bar__word" { "Save" }
                 }
                 (saved_menu(saved))
                 (compare(compared))
                 button type="button" class="button button--main" aria-label="Share" title="Share"
-                    data-testid="share" data-do="dialog:share" {
+                    data-testid="share" data-do=(Action::OpenDialog(Dialog::Share)) {
                     (Icon::Share.html())
                     span class="bar__word" { "Share" }
                 }
                 button type="button" class="button bar__teach" aria-label="Teach" title="Teach"
-                    data-testid="teach-open" data-do="teach" {
+                    data-testid="teach-open" data-do=(Action::OpenTeach) {
                     (Icon::Teach.html())
                     span class="bar__word" { "Teach" }
                 }
                 button type="button" class="button button--plain button--icon bar__theme"
                     aria-label="Switch between light and dark" title="Light or dark"
-                    data-do="theme" {
+                    data-do=(Action::SwitchTheme) {
                     (Icon::Theme.html())
                 }
             }
@@ -79,13 +80,13 @@ fn saved_menu(records: &[SavedScenario]) -> Html {
             @if records.is_empty() { p class="menu__empty" { "Nothing saved on this device yet." } }
             @for record in records {
                 button type="button" class="menu__item" data-key=(record.id)
-                    data-do={ "saved-open:" (record.id) } popovertarget=(MENU)
+                    data-do=(Action::Saved(SavedVerb::Open, record.id.clone())) popovertarget=(MENU)
                     popovertargetaction="hide" {
                     (record.name)
                 }
             }
             div class="menu__tools" {
-                button type="button" class="button" data-do="dialog:save" popovertarget=(MENU)
+                button type="button" class="button" data-do=(Action::OpenDialog(Dialog::Save)) popovertarget=(MENU)
                     popovertargetaction="hide" {
                     "Save this one"
                 }
@@ -129,7 +130,7 @@ fn unit_option(unit: MemoryUnit, word: &str, about: &str, now: MemoryUnit) -> Ht
     html! {
         button type="button" class="switch__option" title=(about)
             data-testid={ "unit-" (unit.name()) } aria-pressed=(unit == now)
-            data-do={ "set:u:" (word) } {
+            data-do=(Action::Set(FieldId::MemoryUnit, word.to_owned())) {
             (unit.name())
         }
     }

@@ -3,6 +3,7 @@
 use crate::estimator::Verdict as Answer;
 use crate::planner::UsersAnswer;
 use crate::scenario::{FieldError, FieldId, field};
+use crate::view::action::Action;
 use crate::view::answers::{Answers, Standing};
 use crate::view::explaining::{button, place};
 use crate::view::headline::{Headline, replicas_of};
@@ -78,7 +79,7 @@ fn last_valid(answers: &Answers) -> Html {
     html! {
         p class="verdict__stale" data-testid="stale" {
             "Last valid answer: "
-            button type="button" class="link" data-do="red" { "correct the red field" }
+            button type="button" class="link" data-do=(Action::GoToRed(None)) { "correct the red field" }
         }
     }
 }
@@ -117,13 +118,13 @@ fn problem(problem: &FieldError) -> Html {
             " "
             span class="verdict__ways" {
                 @if let Some((words, _)) = problem.way_out.as_ref() {
-                    button type="button" class="button" data-do={ "repair:" (field.key) } {
+                    button type="button" class="button" data-do=(Action::Repair(field.id)) {
                         (words)
                     }
                     " "
                 }
                 button type="button" class="link" aria-label={ "Go to the field " (field.label) }
-                    data-do={ "red:" (field.key) } {
+                    data-do=(Action::GoToRed(Some(field.id))) {
                     "Go to the field"
                 }
             }
@@ -175,7 +176,7 @@ fn take(found: &UsersAnswer) -> Option<Html> {
     let degrees = format!("{}, {}", gpus(fewest.gpus), replicas_of(fewest));
     Some(html! {
         " "
-        button type="button" class="button verdict__use" data-testid="use-users" data-do="users"
+        button type="button" class="button verdict__use" data-testid="use-users" data-do=(Action::UseUsers)
             aria-label={ "Use this: " (degrees) } {
             "Use this"
         }
@@ -290,7 +291,7 @@ mod tests {
         Answers::of(&said(next), Some(Answers::of(&said(first), None).0)).0
     }
 
-    /// Whether it has the tone of a fitting answer anywhere.
+    /// True if any part of it has the tone of a fitting answer.
     fn is_green(page: &Html) -> bool {
         count(page, "tone--good") > 0
     }

@@ -1,4 +1,5 @@
-//! What the planner found, as HTML: how far it is, the answer in sentences, the best layouts, the front, and why not others.
+//! The planner's answer as HTML: how far the search is, the answer in sentences, the best layouts,
+//! the front, and why not others.
 
 use super::form::{Asked, Form, Question};
 use super::front::{front, number};
@@ -29,7 +30,8 @@ pub fn answer(plan: Option<&Plan>, refused: Option<&str>, form: &Form, now: &Sce
     }
 }
 
-/// What is told when it begins and when it ends; nothing in between, so that nobody is talked over.
+/// The message to screen readers when a search begins and when it ends. In between it stays as it
+/// is, so that nobody is talked over.
 fn status(plan: Option<&Plan>, refused: Option<&str>) -> String {
     let Some(plan) = plan else { return refused.unwrap_or_default().to_owned() };
     if plan.runs() {
@@ -71,7 +73,7 @@ fn progress(plan: &Plan) -> Html {
                 (whole(rounded(plan.rate())))
                 " a second"
             }
-            button type="button" class="button" data-do="plan:stop" data-testid="plan-stop" {
+            button type="button" class="button" data-do=(Action::Plan(PlanVerb::Stop)) data-testid="plan-stop" {
                 "Cancel"
             }
         }
@@ -117,7 +119,7 @@ fn body(plan: &Plan, found: &[(&Leg, Answer)], form: &Form, now: &Scenario, unit
     }
 }
 
-/// What was searched, in words, and the version of space and rules.
+/// The searched space in words, and the version of space and rules.
 fn searched(found: &[(&Leg, Answer)], asked: &Asked) -> Html {
     let Some((_, answer)) = found.first() else { return Html::new() };
     html! {
@@ -149,7 +151,8 @@ fn best_of((leg, answer): &(&Leg, Answer), plan: &Plan, now: &Scenario, unit: Me
     }
 }
 
-/// What becomes of the present layout, and where it ranks.
+/// The answer for the present layout: whether it fits, and its rank among the layouts that were
+/// found.
 fn present(watched: &Watched, unit: MemoryUnit) -> Html {
     let outcome = match &watched.outcome {
         Ok(found) => {
@@ -204,7 +207,7 @@ pub fn within(found: &Found, asked: &Asked) -> bool {
     holds(asked.days, found.days) && holds(asked.price, found.cost)
 }
 
-/// The best layouts of one leg; what is best at several things is there once.
+/// The best layouts of one leg; a layout that is best at several things is listed once.
 fn best<'a>(answer: &'a Answer, asked: &Asked) -> Vec<Best<'a>> {
     let fastest = || answer.counts.iter().filter_map(|count| count.fastest.as_ref()).filter(|found| within(found, asked));
     let least = |of: fn(&Found) -> Option<f64>| {
@@ -228,7 +231,8 @@ fn best<'a>(answer: &'a Answer, asked: &Asked) -> Vec<Best<'a>> {
     all
 }
 
-/// True if the bounds can be met, and by what.
+/// A sentence with the smallest count within the bounds, or with the nearest ones where no count
+/// is; `None` without bounds.
 fn bounds(answer: &Answer, asked: &Asked) -> Option<String> {
     let wanted: Vec<String> = [
         asked.days.map(|days| format!("{} days", number(days))),
@@ -258,7 +262,7 @@ fn bounds(answer: &Answer, asked: &Asked) -> Option<String> {
     ))
 }
 
-/// The one that an overview shows of a leg.
+/// The layout of a leg that an overview shows.
 fn of_leg<'a>(answer: &'a Answer, asked: &Asked) -> Option<&'a Found> {
     let fastest = || answer.counts.iter().filter_map(|count| count.fastest.as_ref()).filter(|found| within(found, asked));
     match asked.question {

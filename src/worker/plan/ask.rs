@@ -175,7 +175,7 @@ fn limits(form: &Form, job: &Job) -> Html {
     }
 }
 
-/// What is the largest that still fits with the present layout.
+/// The longest sequence and the largest batch that still fit with the present layout.
 fn present(job: &Job) -> Html {
     let inverse = inverse(&Lengths::of(job));
     let sequence = match inverse.longest_seq {

@@ -1,4 +1,4 @@
-//! What is asked of the planner: the form as it travels, and as it is understood.
+//! The planner's form: as it travels, and as it is understood.
 
 use crate::catalog::{self, AcceleratorRow};
 use crate::config::Job;
@@ -19,7 +19,7 @@ impl Form {
         Self(lines.lines().filter_map(pair).filter(|(_, value)| !value.is_empty()).collect())
     }
 
-    /// What stands in an input; nothing where it is empty.
+    /// The text in an input; an empty text where the page sent none.
     pub fn text(&self, name: &str) -> &str {
         self.0.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
@@ -74,7 +74,7 @@ pub struct Asked {
     choices: [bool; 3],
     /// Days that the training may take.
     pub days: Option<f64>,
-    /// What it may cost.
+    /// The price that the training may have.
     pub price: Option<f64>,
 }
 
@@ -145,7 +145,7 @@ impl Asked {
         })
     }
 
-    /// What is searched for a job.
+    /// The space that is searched for a job.
     pub fn space(&self, job: &Job) -> Space {
         let mut space = match self.question {
             Question::Fewest(most) => Space::smallest(job, most),

@@ -9,14 +9,15 @@ use crate::planner::search::{Answer, Found};
 use crate::scenario::Scenario;
 use crate::scenario::codec::encode;
 use crate::units::{MemoryUnit, grouped, to_f64};
+use crate::view::action::Action;
 use crate::view::markup::{Html, html};
 use crate::view::words::{gpus, whole};
 
 /// A point of the front: its leg's place, the leg, and the layout.
 type Point<'a> = (usize, &'a Leg, &'a Found);
 
-/// What no other point beats in one of the three without being worse in another, of all legs together, within the bounds; by number of
-/// accelerators.
+/// The points that no other point beats in one of the three without being worse in another: of all
+/// legs together, within the bounds, by number of accelerators.
 fn points<'a>(found: &'a [(&'a Leg, Answer)], asked: &Asked) -> Vec<Point<'a>> {
     let all: Vec<(Point<'a>, [f64; 3])> = found
         .iter()
@@ -93,7 +94,7 @@ fn drawn((at, leg, found): &Point<'_>, dearest: f64, several: bool, now: &Scenar
         series: *at,
         name: format!("{}{on}: {} days, price {}, {}", gpus(found.gpus), number(days), money(cost), layout::words(&found.choice)),
         href: format!("#{link}"),
-        action: format!("take:{link}"),
+        action: Action::Take(link).write(),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::worker::wire::{Reply, Request};
 /// The word with which a helper is asked for its share.
 pub const SHARE: &str = "share";
 
-/// What a helper tells at the end of a leg.
+/// The message of a helper at the end of a leg.
 #[derive(Serialize, Deserialize)]
 struct Letter<G> {
     leg: usize,
@@ -32,7 +32,7 @@ impl Desk {
         self.helped = true;
     }
 
-    /// The helper is gone: what runs is begun anew where it waits for the helper's share.
+    /// Notes that the helper is gone: a leg that was shared with it is begun anew.
     pub fn lost_help(&mut self) {
         self.helped = false;
         if let Some(plan) = &mut self.plan
@@ -43,12 +43,13 @@ impl Desk {
         }
     }
 
-    /// True if it goes through a share for another worker, which alone is told what is found.
+    /// True if it goes through a share for another worker; only that worker is told the results.
     pub fn is_helper(&self) -> bool {
         self.plan.as_ref().is_some_and(|plan| plan.role == Role::Helper)
     }
 
-    /// What is to be told: a helper by the one that is helped, and the other way round.
+    /// Takes the letters that have to be sent: to the helper, or from a helper to the worker that
+    /// it helps.
     pub fn letters(&mut self) -> Vec<String> {
         std::mem::take(&mut self.letters)
     }
@@ -81,7 +82,7 @@ impl Desk {
         }
     }
 
-    /// Ends what runs, here and at the helper.
+    /// Ends the search that runs, here and at the helper.
     pub(super) fn stop(&mut self, request: &Request) {
         if let Some(plan) = self.plan.as_mut().filter(|plan| plan.runs()) {
             plan.stopped = true;
@@ -93,7 +94,8 @@ impl Desk {
 }
 
 impl Plan {
-    /// True if a share of it is known without the other: not where the search ends with what fits first.
+    /// True if the search can be shared: the parts do not depend on each other. They do where the
+    /// search ends with the first layout that fits.
     fn can_be_shared(&self) -> bool {
         let family = matches!(self.asked.question, Question::Family(_));
         !family && self.legs.iter().all(|leg| !self.asked.space(&leg.job).ends_with_first)
@@ -133,7 +135,7 @@ mod tests {
         }
     }
 
-    /// What was found, leg by leg.
+    /// The answers that were found, leg by leg.
     fn found(desk: &Desk) -> Vec<Option<Answer>> {
         desk.plan.iter().flat_map(|plan| plan.legs.iter().map(|leg| leg.answer.clone())).collect()
     }
@@ -172,7 +174,7 @@ mod tests {
         desk.lost_help();
         let (last, _) = finish(&mut desk);
         assert!(!last.more && last.html.contains("data-do=\"take:"), "{}", last.html);
-        // Its letter comes late.
+        // The helper's letter comes late.
         work(&mut helper);
         for letter in helper.letters() {
             desk.take_in(&letter);

@@ -82,7 +82,7 @@ const fn offload(offload: Offload) -> Option<&'static str> {
     }
 }
 
-/// What a layout sets.
+/// The fields that a layout sets.
 pub const VARIED: [FieldId; 22] = [
     FieldId::Gpus,
     FieldId::TensorParallel,
@@ -117,7 +117,7 @@ pub fn taken(scenario: &Scenario, choice: &Choice) -> Scenario {
         PipelineSplit::Ends { first, last } => (first, last),
         _ => (None, None),
     };
-    // Left empty where it is what an empty field means.
+    // The field stays empty where its value is the one that an empty field means.
     let expert_tensor = if layout.etp() == layout.t() { Value::Empty } else { Value::Integer(layout.etp()) };
     let values = [
         Value::Integer(layout.world_size()),
@@ -149,7 +149,7 @@ pub fn taken(scenario: &Scenario, choice: &Choice) -> Scenario {
     scenario
 }
 
-/// Interleaving follows from the chunks: it is no schedule that can be chosen.
+/// The schedule as it can be chosen. Interleaving cannot: it follows from the chunks.
 const fn usual(schedule: PipelineSchedule) -> PipelineSchedule {
     match schedule {
         PipelineSchedule::Interleaved => PipelineSchedule::OneForwardOneBackward,
@@ -176,7 +176,8 @@ mod tests {
         assert_eq!(words(&choice), "TP 8 × PP 8 × DP 8 × VP 3, ZeRO-1, sequence parallel, selective, micro-batch 1");
     }
 
-    /// Whatever the search finds, the scenario with it resolves to a job with the same bytes, and its link keeps them.
+    /// A scenario with a layout that was found resolves to a job with the layout's bytes, and its
+    /// link keeps them.
     #[test]
     fn a_layout_that_is_taken_is_the_one_that_was_found() {
         let links = [

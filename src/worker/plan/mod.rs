@@ -35,7 +35,7 @@ const SLICE_MS: f64 = 30.0;
 /// Layouts between two looks at the clock.
 const STEP: u64 = 2_000;
 
-/// What the worker knows of the planner: the last question, and the search that runs or ran.
+/// The planner's state in the worker: the last question, and the search that runs or ran.
 #[derive(Default)]
 pub struct Desk {
     number: u32,
@@ -49,14 +49,15 @@ pub struct Desk {
     plan: Option<Plan>,
     /// True if another worker helps.
     helped: bool,
-    /// What the helper is to be told, or what a helper tells.
+    /// Letters to the helper; in a helper, letters to the worker that it helps.
     letters: Vec<String>,
 }
 
 /// One search, of one leg or several.
 struct Plan {
     asked: Asked,
-    /// What the search depends on; an answer belongs to it.
+    /// The scenario without the settings that the search does not depend on; an answer belongs to
+    /// it.
     basis: Scenario,
     legs: Vec<Leg>,
     /// The leg at work, and its search.
@@ -64,18 +65,19 @@ struct Plan {
     search: Option<Search>,
     stopped: bool,
     busy_ms: f64,
-    /// Who looks at which parts.
+    /// The parts of the space that this plan goes through.
     role: Role,
 }
 
 /// Whose parts of the space a plan goes through.
 #[derive(Clone, Debug, PartialEq)]
 enum Role {
-    /// All of them.
+    /// All parts.
     Alone,
-    /// Its share; a helper, asked with that number, goes through the others and has sent so much, by leg.
+    /// A share of the parts. The helper, asked with that number, goes through the others; the list
+    /// holds what it has sent, by leg.
     Shared(u32, Vec<Option<Gathered>>),
-    /// What a helper goes through.
+    /// The parts that a helper goes through.
     Helper,
 }
 
@@ -84,7 +86,7 @@ struct Leg {
     name: String,
     scenario: Scenario,
     job: Job,
-    /// What it has found so far.
+    /// The answer of the leg so far.
     answer: Option<Answer>,
     considered: u64,
     share: f64,
@@ -222,7 +224,8 @@ fn family(scenario: &Scenario) -> Vec<(String, Scenario)> {
     all.into_iter().map(|(_, name, scenario)| (name, scenario)).collect()
 }
 
-/// What a search depends on: all of a scenario but its layout, its name and the unit of its amounts.
+/// The part of a scenario that a search depends on: all but its layout, its name and the unit of
+/// its amounts.
 fn basis(scenario: &Scenario) -> Scenario {
     let mut basis = scenario.clone();
     for field in layout::VARIED.into_iter().chain([FieldId::Name, FieldId::MemoryUnit]) {
@@ -236,7 +239,7 @@ impl Plan {
         !self.stopped && self.at < self.legs.len()
     }
 
-    /// Looks at so many layouts or a few more. What a helper tells at the end of a leg.
+    /// Looks at so many layouts or a few more. At the end of a leg a helper returns its letter.
     fn step(&mut self, budget: u64) -> Option<String> {
         let leg = self.legs.get_mut(self.at)?;
         let asked = &self.asked;

@@ -80,7 +80,8 @@ mod tests {
         }
     }
 
-    /// What the page reads is what was found; more GPUs never need more memory on each, and the scenario's own layout is no better.
+    /// The page reads the layouts that were found. 16 GPUs need less memory on each than 2, and the
+    /// scenario's own layout is no better.
     #[test]
     fn the_best_layouts_travel_as_text() {
         let fragment = "v1&m=llama3-8b&n=16&ker=megatron&z=1&tp=2";

@@ -62,7 +62,8 @@ impl Asked {
         })
     }
 
-    /// What is kept of a class's worksheets; nothing where a newer version of the page keeps it. What cannot be read is put aside.
+    /// The progress kept on a class's worksheets; `None` where a newer version of the page wrote
+    /// it. A record that cannot be read is set aside.
     pub(super) fn kept(&self, class: &str, orders: &mut Orders) -> Option<Kept> {
         let Some((_, record)) = self.sheets.iter().find(|(known, _)| known == class) else { return Some(Kept::default()) };
         match Kept::read(class, record) {
@@ -76,7 +77,7 @@ impl Asked {
         }
     }
 
-    /// The same question, with other stories stored.
+    /// This question with other stories stored.
     #[must_use]
     pub fn with(&self, stored: Vec<(String, String)>) -> Self {
         let Self { verb, address, fragment, form, sheets, figures, .. } = self;

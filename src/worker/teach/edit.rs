@@ -37,9 +37,9 @@ pub(super) fn open(asked: &Asked, id: &str, orders: &mut Orders) -> Html {
     }
 }
 
-/// A thing that is done to a story.
+/// A change of a story.
 pub(super) enum Edit {
-    /// It begins.
+    /// A new story begins.
     New,
     /// A copy of that story is made.
     Copy(String),
@@ -111,7 +111,7 @@ pub(super) fn saved(asked: &Asked, orders: &mut Orders) -> Option<Asked> {
     })
 }
 
-/// The same question, with that story stored.
+/// This question with that story stored.
 fn with(asked: &Asked, story: &Story) -> Asked {
     let mut stored = asked.stored.clone();
     stored.retain(|(known, _)| *known != story.id);

@@ -85,7 +85,7 @@ pub(super) fn predict(asked: &Asked, reveal: bool) -> Html {
     }
 }
 
-/// What is said about an answer, or why it cannot be read.
+/// The words about an answer, or why it cannot be read.
 pub(super) fn feedback(checked: &Result<crate::lessons::answer::Feedback, String>) -> Html {
     match checked {
         Ok(feedback) if feedback.right => {

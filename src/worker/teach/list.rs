@@ -6,7 +6,7 @@ use crate::lessons::story::{LONGEST_FILE, Story, StoryError, shipped};
 use crate::view::action::{Action, Settled, TeachVerb, TeachView};
 use crate::view::markup::{Html, html};
 
-/// What is there, in the panel's first line.
+/// The contents of the panel, in its first line.
 const INSIDE: &str = "Stories to show step by step, each also as a handout; an editor for your own; any figure of the present scenario to \
     guess before it is shown; worksheets with other numbers for each student.";
 

@@ -53,7 +53,7 @@ pub(super) fn sheet(asked: &Asked, answered: Option<usize>, orders: &mut Orders)
     let kept = asked.kept(&class, orders);
     let sheet = Worksheet::of(&class, &student(asked, kept.as_ref()));
     let known = kept.as_ref().map_or(&[][..], |kept| kept.outcomes(&sheet.student));
-    // Another name means other tasks: what was tried belongs to the earlier ones.
+    // Another name means other tasks: earlier tries belong to the earlier tasks.
     let same = asked.form.text("sheet-of") == sheet.student && !asked.form.text("tries-0").is_empty();
     let (mut rows, mut outcomes) = (Vec::new(), Vec::new());
     for (index, task) in sheet.tasks.iter().enumerate() {
@@ -75,7 +75,8 @@ fn student(asked: &Asked, kept: Option<&Kept>) -> String {
     last.map_or_else(|| typed.to_owned(), |code| code.student.clone())
 }
 
-/// Has the browser keep how the tasks stand, once one was tried; a newer version's record stays as it is.
+/// Makes the browser keep the outcomes, once a task was tried; a newer version's record stays as it
+/// is.
 fn keep(kept: Option<Kept>, code: &Code, orders: &mut Orders) {
     let Some(mut kept) = kept.filter(|kept| kept.last() != Some(code)) else { return };
     if code.outcomes.iter().any(|outcome| outcome.tries > 0) {
@@ -135,13 +136,13 @@ fn written(asked: &Asked, sheet: &Worksheet, rows: &Html, code: &Code) -> Html {
     }
 }
 
-/// How a task stood before this answer.
+/// The task's outcome before this answer.
 fn outcome(asked: &Asked, index: usize) -> Outcome {
     let tries = asked.form.text(&format!("tries-{index}")).parse().unwrap_or(0);
     Outcome { right: asked.form.text(&format!("right-{index}")) == "1", tries }
 }
 
-/// How it stands after it, and what is said. What was right stays right.
+/// The task's outcome after this answer, and the words about it. A task that was right stays right.
 fn tried(asked: &Asked, task: &Task, index: usize, before: Outcome, now: bool) -> (Outcome, Html) {
     let answer = asked.text(&format!("answer-{index}"), 60);
     if !now || before.right || answer.is_empty() {
@@ -149,7 +150,7 @@ fn tried(asked: &Asked, task: &Task, index: usize, before: Outcome, now: bool) -
     }
     let checked = check(&answer, task.figure, &task.facts, task.tolerance);
     let said = feedback(&checked);
-    // What cannot be read is no try.
+    // An answer that cannot be read does not count as a try.
     let after =
         checked.ok().map_or(before, |feedback| Outcome { right: feedback.right, tries: before.tries.saturating_add(1).min(9) });
     (after, said)
@@ -190,7 +191,7 @@ fn row(sheet: &Worksheet, task: &Task, index: usize, outcome: Outcome, said: &Ht
     }
 }
 
-/// What a student's code says, with the answers to that student's tasks.
+/// The results in a student's code, with the answers to that student's tasks.
 pub(super) fn code(asked: &Asked) -> Html {
     let code = match Code::read(asked.form.text("code")) {
         Ok(code) => code,

@@ -1,8 +1,8 @@
 //! Fixes that are offered where a rule forbids a training.
 
 use headroom::config::DataSharding;
-use headroom::estimator::{device_memory, estimate};
-use headroom::planner::{Change, Fix, allocator_fixes, fixes, gpu_count};
+use headroom::estimator::{Lengths, device_memory, estimate};
+use headroom::planner::{Change, Fix, Known, allocator_fixes, fixes, gpu_count, growth, inverse};
 use headroom::scenario::codec::decode;
 use headroom::units::MemoryUnit;
 
@@ -56,4 +56,20 @@ fn changes_for_the_allocator_are_replayed() {
     }
     let Ok((none, _)) = of("v2&m=llama3-8b&n=8") else { panic!("a job") };
     assert!(none.is_empty(), "{none:?}");
+}
+
+/// The longest sequence is the one that one request has room for, and the others wait: it is
+/// estimated with as many requests as then find room, not with those of today's length.
+#[test]
+fn a_longer_context_is_offered_where_requests_wait() {
+    let link = "v2&do=serve&m=llama3.1-8b&n=1&srv=vllm&ctx=8192&seqs=256&wait=1";
+    let job = decode(link).scenario.resolve().expect("a job");
+    let limits = inverse(&Lengths::of(&job));
+    assert!(limits.longest_seq.expect("room for one") > 65_536);
+    let known = Known { runs: estimate(&job).runs(), limits, replayed: false, format: None };
+    let offered = growth(&job, &known);
+    assert!(
+        offered.iter().any(|growth| matches!(growth.change, Change::ContextLength(tokens) if tokens > 65_536)),
+        "{offered:?}"
+    );
 }

@@ -110,7 +110,8 @@ fn further(config: &ModelConfig, own: [u64; 7]) -> u64 {
         "xmod" => layers * (dense(h, own[0]) + own[0] * h + own[1] * h),
         "roformer" => positions * config.head_dim,
         "esmc" => layers * 2 * h + h,
-        // What makes the mask of values, and two factors for each channel of the stream.
+        // The rates and the projection that make the mask of values, and two factors for each
+        // channel of the stream.
         "doge" => {
             let kv = config.num_key_value_heads;
             layers * (kv + kv * kv * config.head_dim + u64::from(config.attention_bias) * kv + 2 * h)

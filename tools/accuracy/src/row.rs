@@ -110,7 +110,8 @@ pub struct Row {
     pub groups: Vec<Group>,
     /// The comparisons, or why the row cannot be expressed.
     pub outcome: Result<Vec<Comparison>, String>,
-    /// The same without some constants: what was left out, and our figure then.
+    /// The comparisons without some constants: the name of the constants left out, and the
+    /// comparison then.
     pub without: Vec<(&'static str, Comparison)>,
 }
 

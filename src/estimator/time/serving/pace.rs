@@ -92,7 +92,8 @@ impl Pace {
         Self::by(job, &run.engine.spec().steps)
     }
 
-    /// The same with other steps than those of the job's engine, such as an earlier release's ([`crate::engines::EngineSpec::steps_on`]).
+    /// Makes ready as [`Self::of`], with other steps than those of the job's engine, such as an
+    /// earlier release's ([`crate::engines::EngineSpec::steps_on`]).
     pub fn by(job: &Job, steps: &'static Steps) -> Option<Self> {
         let Run::Serving(run) = job.run() else { return None };
         if other_lengths(job).is_some() {

@@ -31,9 +31,9 @@ struct Product {
     /// Rows that it multiplies at least.
     rows: f64,
     timed: OnCard,
-    /// Of so few tokens another kernel.
+    /// The most tokens that another kernel multiplies, one for vectors, and that kernel's times.
     vectors: Option<(f64, OnCard)>,
-    /// Seconds in which its weights are widened for a step of more.
+    /// Seconds in which its weights are widened for a step of more tokens than that.
     widening: f64,
     /// The share of experts that one token takes; `None`: every token takes the whole.
     share: Option<f64>,
@@ -52,18 +52,20 @@ impl Product {
         };
         let each = match &self.vectors {
             Some((most, vectors)) if tokens <= *most => by(vectors, tokens),
-            // More tokens are never quicker than as many as vectors take.
+            // More tokens never take less time than the most tokens that the kernel for vectors
+            // multiplies.
             Some((most, vectors)) => (by(&self.timed, tokens) + self.widening).max(by(vectors, *most)),
             None => by(&self.timed, tokens),
         };
         self.layers * each
     }
 
-    /// Takes another in: both products of experts are one kernel's measurement.
+    /// Adds another product to this one: both products of experts were measured as one kernel.
     fn join(&mut self, other: &Self) {
         self.bytes += other.bytes;
         self.flops += other.flops;
         self.per_token += other.per_token;
+        self.widening += other.widening;
     }
 
     /// Seconds of reading its weights, and of multiplying, each by itself and without a start.
@@ -149,7 +151,8 @@ impl Rates {
         if widened { LEAST_ROWS_WIDENED } else { LEAST_ROWS }
     }
 
-    /// Of ggml the tokens up to which its kernels for vectors multiply, and these.
+    /// Returns the most tokens that ggml's kernels for vectors multiply, and the times of these
+    /// kernels.
     fn vectors(&self, one: &Multiplies, ggml: &GgmlRelease) -> (f64, OnCard) {
         let [wide, blocks] = self.kernels.ggml.vectors;
         let [of_wide, of_blocks] = ggml.in_flight;
@@ -159,7 +162,7 @@ impl Rates {
         (most, OnCard { per_byte: timed.per_byte.max(1.0 / (in_flight * to_f64(self.speed.multiprocessors))), ..timed })
     }
 
-    /// Its tiles; `None` where the vendor's library multiplies.
+    /// Returns the times of ggml's tiles; `None` where the vendor's library multiplies.
     fn tiles(&self, one: &Multiplies, ggml: GgmlRelease) -> Option<Roofline> {
         let [wide, blocks] = self.kernels.ggml.tiles;
         // A backend without a library has tiles for 16 bits, and widens nothing.
@@ -178,8 +181,9 @@ impl Rates {
         self.on(law, if kept == of { peak } else { self.wide } * times)
     }
 
-    /// What adapters add to an operation: one kernel for all A beside it and one for all B, which read the slots that some sequence asks for,
-    /// if each asks for any as often.
+    /// Returns the kernels that adapters add to an operation: one for all A beside it and one for
+    /// all B. They read the slots that some sequence asks for, if sequences ask for every slot
+    /// equally often.
     fn adapters(&self, one: &Multiplies, run: &ServingRun, bytes: f64) -> Option<Product> {
         let slots = to_f64(run.adapter_slots);
         (one.slots > 0.0).then(|| Product {

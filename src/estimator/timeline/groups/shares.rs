@@ -122,6 +122,14 @@ impl Groups<'_> {
         }
     }
 
+    /// Places of gradients that stand for good, as under `ZeRO`, exist before a step.
+    pub fn places_stand(&self) {
+        if self.shares_stand() {
+            self.tape.at("Gradients", sources::PYTORCH_AUTOGRAD);
+            self.gradients_exist(false);
+        }
+    }
+
     /// One more than the highest tag of a group.
     fn end_of_tags(&self) -> u16 {
         if self.is_one { 1 } else { self.head.saturating_add(u16::from(self.apart)) }

@@ -18,9 +18,9 @@ pub(super) type Operands<'a, 't> = [&'a Var<'t>; 5];
 struct States {
     /// Of one chunk: `[b, n, r, p]`, `[b, n, r]` and `[b, n]`.
     one: [Form; 3],
-    /// Of all, and one more.
+    /// Of all chunks, and of the end behind the last.
     all: [Form; 3],
-    /// Of all but the last.
+    /// Of the starts of all chunks.
     starts: [Form; 3],
 }
 
@@ -35,11 +35,12 @@ pub(super) struct Matrices {
     each: [Form; 4],
     /// `[bnc, r, p]` and `[bnc, r, 1]`: states at the starts.
     starts: [Form; 2],
-    /// `[bnc, l, l]`, and who sees whom in a chunk.
+    /// `[bnc, l, l]`, and the mask of the tokens that a token of the chunk sees.
     pairs: [Form; 2],
     /// A number.
     number: Form,
-    /// Chunks of all heads are copied for products, those of one chunk, and states at the starts.
+    /// True if products copy their operands: chunks of all heads, one chunk, and states at the
+    /// starts.
     copies: [bool; 3],
 }
 
@@ -79,7 +80,8 @@ impl Matrices {
         }
     }
 
-    /// What is seen, `[b, n, s, p]`; states of all chunks go to `held`.
+    /// Runs the rule and returns the values that the queries read, `[b, n, s, p]`. States of all
+    /// chunks go to `held`.
     pub fn run<'t>(
         &self,
         tape: &'t Tape,
@@ -137,8 +139,8 @@ impl Matrices {
         store(all, &now)
     }
 
-    /// What further chunks of a turn save: states, gated keys, values where these are copied, and numbers of each token and each head; and
-    /// their products.
+    /// Counts the tensors that further chunks of a turn save, and their products. The tensors are
+    /// states, gated keys, values where these are copied, and numbers of each token and each head.
     fn keeps_more(&self, tape: &Tape, next: &Var<'_>, count: u64, format: DType) {
         let elements = |form| tape.elements(form);
         let values = if self.copies[1] { elements(self.one[1]) } else { 0 };

@@ -11,9 +11,10 @@ use crate::ops::tensor::Dim;
 use crate::sources::Source;
 use crate::units::DType;
 
-/// What forward of `SqrtBoundDerivative` takes: the root.
+/// Memory that forward of `SqrtBoundDerivative` takes: for the root.
 const ROOT: &[i8] = &[1];
-/// What its backward takes: four times the operand, which is kept within limits, the root of that, and the quotient.
+/// Memory that its backward takes and frees: for four times the operand, which is kept within
+/// limits, the root of that, and the quotient.
 const BOUND: &[i8] = &[1, 2, -1, 3, 4, -3, -2];
 
 /// A layer that keeps a number for every channel.
@@ -46,7 +47,7 @@ struct Forms {
     begins: Form,
     /// `[b, d]` of one token.
     state: Form,
-    /// There are several sequences, and several heads.
+    /// True if there are several sequences; below, if there are several heads.
     several: bool,
     heads: bool,
 }

@@ -3,10 +3,9 @@
 
 use super::super::state::{Sizes, source};
 use super::super::{Build, FP32, Linear};
-use super::turns::turns;
+use super::turns::{more, turns};
 use crate::config::Mixer;
 use crate::ops::tape::{EXP, Form, Param, SCALE, SIGMOID, Tape, Var};
-use crate::ops::tensor::Dim;
 use crate::sources::Source;
 
 /// Tensors of one number for each channel that a token's arithmetic saves: its larger exponent's operands, factors, sums and states.
@@ -107,7 +106,8 @@ impl Sums {
             outputs = outputs.fill(&seen.clone().over(&weight).cast(format));
             if tokens > 1 {
                 let tensors = SAVED + u64::from(value.dtype() != FP32);
-                seen.saves(&tape.constant("sums of several tokens", self.further(tape, tokens, tensors), FP32));
+                let further = more(tape, (tokens - 1).saturating_mul(tensors) + 1, self.state);
+                seen.saves(&tape.constant("sums of several tokens", further, FP32));
             }
             drop((top, old, new, seen, weight));
             unread = tape.unread_from();
@@ -122,11 +122,5 @@ impl Sums {
         // Nobody reads the sums behind the last token.
         tape.forget(unread);
         outputs
-    }
-
-    /// So many tensors of every token of a turn but one.
-    fn further(&self, tape: &Tape, tokens: u64, tensors: u64) -> Form {
-        let elements = tape.elements(self.state).saturating_mul(tokens.saturating_sub(1)).saturating_mul(tensors);
-        tape.form([Dim("columns of further tokens", elements)])
     }
 }

@@ -12,7 +12,7 @@ pub const FIELD: &str = "paste-field";
 /// The id of the input for the model's name.
 pub const NAME: &str = "paste-name";
 
-/// What came of the text so far.
+/// The outcome of the text so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pasted {
     /// The report, or why there is none.

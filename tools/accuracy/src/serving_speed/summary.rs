@@ -27,7 +27,7 @@ impl Errors {
         }
     }
 
-    /// The same of figures without some constants.
+    /// Adds a row's error in figures without some constants.
     fn add_without(&mut self, row: &Row, left_out: &str) {
         self.rows += 1;
         match row.without.iter().find(|(name, _)| *name == left_out) {
