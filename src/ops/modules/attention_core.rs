@@ -39,7 +39,7 @@ impl Repeat {
     }
 
     /// Returns the tensor of key heads as one of query heads, of that form (`repeat_kv`).
-    pub fn run<'t>(self, x: Var<'t>, form: Form) -> Var<'t> {
+    pub fn run(self, x: Var<'_>, form: Form) -> Var<'_> {
         match self {
             Self::None => x,
             Self::View => x.expand(form),
