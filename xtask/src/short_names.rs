@@ -44,7 +44,7 @@ pub fn with_short_names(path: &OsStr, (bindings, kind): (&str, Script), wasm: &[
 pub fn minified(path: &OsStr, script: &str, kind: Script) -> Outcome<String> {
     let [from, to] = ["from.js", "to.js"].map(Scratch::new);
     fs::write(&from.0, script).map_err(|error| format!("a temporary file cannot be written: {error}."))?;
-    let mut command = program("terser", &["--compress", "passes=3", "--mangle"]);
+    let mut command = program("terser", &["--compress", "passes=3,ecma=2020", "--mangle"]);
     let command = if kind == Script::Module { command.arg("--module") } else { &mut command };
     let command = command.arg("--output");
     run(command.arg(&to.0).arg(&from.0).env("PATH", path).stdout(Stdio::null()))?;
